@@ -1,0 +1,138 @@
+//! The thread that owns the log: it takes what waits, writes it at once, and syncs once for all of it.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+
+use super::{
+    checkpoint::Checkpoint,
+    error::AuditError,
+    log::{Log, Receipt},
+    record::Encoded,
+};
+
+/// How many records are written at once at most.
+const MAX_BATCH: usize = 1024;
+
+/// How sure a caller wants to be before it goes on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Durability {
+    /// The record is on the medium: it survives a loss of power.
+    Durable,
+    /// The record is in the file: it survives the end of this process.
+    Buffered,
+}
+
+/// Takes an answer, on the log's thread; it must not block.
+pub(crate) type Reply<T> = Box<dyn FnOnce(Result<T, AuditError>) + Send>;
+
+/// One wish of a caller.
+pub(crate) enum Request {
+    Append(Append),
+    Rotate(Reply<Option<String>>),
+    Checkpoint(Reply<Option<Checkpoint>>),
+}
+
+/// A record on its way to the file.
+pub(crate) struct Append {
+    pub(crate) record: Encoded,
+    pub(crate) durability: Durability,
+    pub(crate) reply: Reply<Receipt>,
+}
+
+/// What last went wrong in the background.
+pub(crate) type Fault = Arc<Mutex<Option<AuditError>>>;
+
+/// Serves requests until no caller is left, then settles and ends.
+pub(crate) fn serve(mut log: Log, requests: &Receiver<Request>, fault: &Fault) {
+    let idle = log.settings.idle;
+    let mut batch = Batch::default();
+    // Since when something has been left to do.
+    let mut restless: Option<Instant> = None;
+    loop {
+        let received = match restless {
+            None => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(since) => requests.recv_timeout(
+                idle.saturating_sub(since.elapsed())
+                    .max(Duration::from_millis(1)),
+            ),
+        };
+        match received {
+            Ok(request) => {
+                let mut request = Some(request);
+                batch.gather(&mut request, requests);
+                batch.commit(&mut log);
+                match request {
+                    None | Some(Request::Append(_)) => {}
+                    Some(Request::Rotate(reply)) => reply(log.rotate_now()),
+                    Some(Request::Checkpoint(reply)) => reply(log.checkpoint_now()),
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if log.is_checkpoint_due() || restless.is_some_and(|since| since.elapsed() >= idle) {
+            log.settle();
+        }
+        restless = log
+            .is_restless()
+            .then(|| restless.unwrap_or_else(Instant::now));
+        share(&log, fault);
+    }
+    log.settle();
+    share(&log, fault);
+}
+
+fn share(log: &Log, fault: &Fault) {
+    if let (Some(error), Ok(mut shared)) = (log.fault(), fault.lock()) {
+        *shared = Some(error.clone());
+    }
+}
+
+/// The records that are written at once.
+#[derive(Default)]
+struct Batch {
+    records: Vec<Encoded>,
+    waiting: Vec<(Durability, Reply<Receipt>)>,
+}
+
+impl Batch {
+    /// Takes what waits, up to the first wish that is no record; that one is left in `request`.
+    fn gather(&mut self, request: &mut Option<Request>, requests: &Receiver<Request>) {
+        while let Some(Request::Append(_)) = request {
+            if let Some(Request::Append(append)) = request.take() {
+                self.records.push(append.record);
+                self.waiting.push((append.durability, append.reply));
+            }
+            if self.records.len() < MAX_BATCH {
+                *request = requests.try_recv().ok();
+            }
+        }
+    }
+
+    fn commit(&mut self, log: &mut Log) {
+        if self.records.is_empty() {
+            return;
+        }
+        let durable = self
+            .waiting
+            .iter()
+            .any(|(durability, _)| *durability == Durability::Durable);
+        let answer = log.commit(&self.records, durable);
+        self.records.clear();
+        let mut receipts = answer
+            .as_ref()
+            .map(|receipts| receipts.iter().copied())
+            .ok();
+        for (_, reply) in self.waiting.drain(..) {
+            let receipt = receipts.as_mut().and_then(Iterator::next);
+            reply(
+                receipt.ok_or_else(|| answer.as_ref().err().cloned().unwrap_or(AuditError::Closed)),
+            );
+        }
+    }
+}

@@ -1,0 +1,630 @@
+//! Which way each request of the client goes.
+
+use std::sync::Arc;
+
+use super::{
+    calls::OpenCall,
+    catalogue::{Entry, List, cacheable, split_address},
+    chain::{Answer, Call, Direction, Execute, Later},
+    envelope::{Message, Request},
+    era::{Asker, Era, SERVER_KEY, STATELESS, implementation},
+    failure::Failure,
+    forward::{Rename, forward},
+    hub::Hub,
+    json::{self, quoted},
+    link::Link,
+    name,
+    session::Session,
+    subscription, tasks,
+};
+
+/// Answers `initialize` once the servers are there, or have had their time to be.
+pub async fn initialize(hub: Arc<Hub>, asker: Arc<Asker>) -> Answer {
+    hub.greeted().await;
+    let hub = &hub;
+    Answer::Result(format!(
+        "{{\"protocolVersion\":{},\"capabilities\":{},\"serverInfo\":{},\"instructions\":{}}}",
+        quoted(&asker.version),
+        capabilities(hub, &asker),
+        implementation(),
+        quoted(&instructions(hub)),
+    ))
+}
+
+async fn discover(hub: &Hub, asker: &Asker) -> Answer {
+    hub.greeted().await;
+    Answer::Result(format!(
+        "{{\"supportedVersions\":[{}],\"capabilities\":{},\"instructions\":{},{},\"_meta\":{{{}:{}}}}}",
+        quoted(STATELESS),
+        capabilities(hub, asker),
+        quoted(&instructions(hub)),
+        cacheable(),
+        quoted(SERVER_KEY),
+        implementation(),
+    ))
+}
+
+/// What we can do. Some servers may not have started yet, so it is everything; lists of what none of
+/// them has are empty. Only tasks are left to the servers that have said that they have them: without
+/// the capability no client asks for one.
+fn capabilities(hub: &Hub, asker: &Asker) -> String {
+    let mut all = String::from(
+        r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{}"#,
+    );
+    let running = hub.running();
+    let sessions: Vec<&Session> = running.iter().map(|(_, session)| &**session).collect();
+    match asker.era {
+        Era::Session => {
+            all.push_str(r#","logging":{}"#);
+            let tasks = tasks::capability(&sessions);
+            if let Some(tasks) = tasks.filter(|_| *asker.version >= *tasks::FIRST_VERSION) {
+                all.extend([",", &tasks]);
+            }
+        }
+        Era::Stateless => {
+            let has = |session: &&Session| {
+                session.is_stateless() && session.can(&["extensions", tasks::EXTENSION])
+            };
+            if sessions.iter().any(has) {
+                let extension = quoted(tasks::EXTENSION);
+                all.extend([",\"extensions\":{", &extension, ":{}}"]);
+            }
+        }
+    }
+    all.push('}');
+    all
+}
+
+fn instructions(hub: &Hub) -> String {
+    let names: Vec<&str> = hub.links.iter().map(|link| &*link.profile.name).collect();
+    let mut text = format!(
+        "This gateway offers the tools and prompts of these servers under names such as \
+         SERVER{}NAME: {}.",
+        name::SEPARATOR,
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        },
+    );
+    let starting: Vec<&str> = (hub.links.iter())
+        .filter(|link| link.is_starting())
+        .map(|link| &*link.profile.name)
+        .collect();
+    if !starting.is_empty() {
+        text.extend([
+            " Still starting, so that what they say about themselves is missing here: ",
+            &starting.join(", "),
+            ".",
+        ]);
+    }
+    for (link, session) in hub.running() {
+        let greeting = session.greeting();
+        if let Some(said) = greeting.and_then(|greeting| greeting.instructions.as_deref()) {
+            text.extend(["\n\n## ", &*link.profile.name, "\n\n", said]);
+        }
+    }
+    text
+}
+
+/// Answers every other request.
+pub async fn answer(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: Message,
+    request: Request,
+) -> Answer {
+    let stateless = open.asker.era == Era::Stateless;
+    if let Some(list) = List::asked_by(&request.method) {
+        let params = request.params.and_then(|span| message.line.get(span));
+        return hub
+            .catalogue
+            .answer(hub, list, &open.asker, params.unwrap_or("{}"))
+            .await;
+    }
+    let message = Arc::new(message);
+    match request.method.as_str() {
+        "ping" if !stateless => Answer::Result("{}".to_owned()),
+        "server/discover" if stateless => discover(hub, &open.asker).await,
+        "tools/call" => named(hub, open, &message, &request, List::Tools).await,
+        "prompts/get" => named(hub, open, &message, &request, List::Prompts).await,
+        "resources/read" => addressed(hub, open, &message, &request).await,
+        "resources/subscribe" | "resources/unsubscribe" if !stateless => {
+            subscribe(hub, open, &message, &request).await
+        }
+        "subscriptions/listen" if stateless => listen(hub, open, &message, &request).await,
+        "completion/complete" => complete(hub, open, &message, &request).await,
+        "logging/setLevel" if !stateless => set_level(hub, open, &message, &request).await,
+        "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
+            task(hub, open, &message, &request).await
+        }
+        _ => other(hub, open, &message, &request).await,
+    }
+}
+
+/// A request about a task, for the server that has it.
+async fn task(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    let Some(task) = text(message, request, &["taskId"]) else {
+        return Failure::BadParams("taskId").into();
+    };
+    let link = match (hub.tasks.server(&task), hub.links.as_slice()) {
+        (Some(server), links) => links.get(server),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    let Some(link) = link else {
+        // It is nobody's, so there is nothing to decide about.
+        return Failure::BadParams("taskId").into();
+    };
+    let method = request.method.clone();
+    let target = Target {
+        link: Arc::clone(link),
+        name: method.clone(),
+        entry: None,
+    };
+    through(hub, open, message, method, Some(target), Vec::new(), "task").await
+}
+
+/// A request for something that has a name: a tool or a prompt.
+async fn named(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+    list: List,
+) -> Answer {
+    let Some(offered) = text(message, request, &["name"]) else {
+        return Failure::BadParams("name").into();
+    };
+    let found = find_name(hub, &open.asker, list, &offered).await;
+    let (target, rename) = match found {
+        Some(found) => {
+            let to = quoted(&found.name);
+            (
+                Some(found),
+                vec![Rename {
+                    path: &["name"],
+                    to,
+                }],
+            )
+        }
+        None => (None, Vec::new()),
+    };
+    let what = match list {
+        List::Tools => "tool",
+        List::Prompts | List::Resources | List::Templates => "prompt",
+    };
+    through(hub, open, message, offered, target, rename, what).await
+}
+
+/// A server and what is asked of it.
+struct Target {
+    link: Arc<Link>,
+    name: String,
+    entry: Option<Arc<Entry>>,
+}
+
+/// Finds the server behind an offered name: by what was offered, by the name alone while the server
+/// has not said what it offers, and at last by asking all of them.
+async fn find_name(
+    hub: &Arc<Hub>,
+    asker: &Arc<Asker>,
+    list: List,
+    offered: &str,
+) -> Option<Target> {
+    if name::is_reserved(offered) {
+        return None;
+    }
+    let known = || {
+        let (index, entry) = hub.catalogue.find(list, offered)?;
+        let (link, name) = (hub.links.get(index)?, entry.name.clone());
+        let (link, entry) = (Arc::clone(link), Some(entry));
+        Some(Target { link, name, entry })
+    };
+    if let Some(target) = known() {
+        return Some(target);
+    }
+    let stopped = hub.chain.is_stopped();
+    let Some((link, name)) = plain_name(hub, offered) else {
+        if stopped {
+            return None;
+        }
+        hub.catalogue.refresh_all(hub, list, asker).await;
+        return known();
+    };
+    if !stopped {
+        // Once it is running, its tools are known; a failure is told when the call is sent.
+        drop(link.session(hub).await);
+    }
+    let entry = None;
+    known().or(Some(Target { link, name, entry }))
+}
+
+/// Splits a name that was not shortened into its server and the server's own name.
+fn plain_name(hub: &Hub, offered: &str) -> Option<(Arc<Link>, String)> {
+    let (server, name) = name::split(offered)?;
+    let mut links = hub.links.iter();
+    let link = links.find(|link| &*link.profile.name == server)?;
+    (name::offered(server, name) == offered).then(|| (Arc::clone(link), name.to_owned()))
+}
+
+/// Sends a call through the chain and, if the chain lets it, on to its server.
+async fn through(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    offered: String,
+    target: Option<Target>,
+    renames: Vec<Rename>,
+    what: &'static str,
+) -> Answer {
+    let server = target
+        .as_ref()
+        .map(|target| Arc::clone(&target.link.profile.name));
+    let mut call = Call::new(Direction::ToServer, server, Arc::clone(message));
+    call.offered = Some(offered.clone());
+    let execute: Execute = match target {
+        Some(target) => {
+            call.name = Some(target.name);
+            call.entry = target.entry.map(|entry| Arc::clone(&entry.original));
+            let (hub, open, link) = (Arc::clone(hub), Arc::clone(open), target.link);
+            Box::new(move |call| -> Later<Answer> {
+                Box::pin(async move { forward(&hub, &open, &link, &call, &renames).await })
+            })
+        }
+        None => Box::new(move |_| -> Later<Answer> {
+            Box::pin(async move {
+                Failure::Unknown {
+                    what,
+                    name: offered,
+                }
+                .into()
+            })
+        }),
+    };
+    hub.chain.answer(call, execute).await
+}
+
+/// A request for something that has an address: a resource.
+async fn addressed(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    let Some(address) = text(message, request, &["uri"]) else {
+        return Failure::BadParams("uri").into();
+    };
+    let targets = find_address(hub, &open.asker, &address).await;
+    let mut last = None;
+    for target in targets {
+        let renames = if target.name == address {
+            Vec::new()
+        } else {
+            let to = quoted(&target.name);
+            vec![Rename { path: &["uri"], to }]
+        };
+        let address = address.clone();
+        let answer = through(
+            hub,
+            open,
+            message,
+            address,
+            Some(target),
+            renames,
+            "resource",
+        )
+        .await;
+        let error = matches!(&answer, Answer::Peer(peer) if peer.error().is_some());
+        if !error {
+            return answer;
+        }
+        last = Some(answer);
+    }
+    match last {
+        Some(answer) => answer,
+        None => through(hub, open, message, address, None, Vec::new(), "resource").await,
+    }
+}
+
+/// Finds the servers that may have a resource: the one that lists it, or the one with a template
+/// that fits; failing both, every server with resources, in the order of the registry.
+async fn find_address(hub: &Arc<Hub>, asker: &Arc<Asker>, address: &str) -> Vec<Target> {
+    let to = |link: &Arc<Link>, name: String, entry| Target {
+        link: Arc::clone(link),
+        name,
+        entry,
+    };
+    let listed = || {
+        let (index, entry) = hub.catalogue.find(List::Resources, address)?;
+        let link = hub.links.get(index)?;
+        Some(to(link, entry.name.clone(), Some(entry)))
+    };
+    if let Some(target) = listed() {
+        return vec![target];
+    }
+    if let Some((server, own)) = split_address(address)
+        && let Some(link) = hub.links.iter().find(|link| &*link.profile.name == server)
+    {
+        return vec![to(link, own.to_owned(), None)];
+    }
+    let [link] = hub.links.as_slice() else {
+        if hub.chain.is_stopped() {
+            return Vec::new();
+        }
+        for list in [List::Resources, List::Templates] {
+            hub.catalogue.refresh_all(hub, list, asker).await;
+        }
+        if let Some(target) = listed() {
+            return vec![target];
+        }
+        return fitting(hub, address)
+            .into_iter()
+            .map(|link| to(&link, address.to_owned(), None))
+            .collect();
+    };
+    vec![to(link, address.to_owned(), None)]
+}
+
+fn fitting(hub: &Hub, address: &str) -> Vec<Arc<Link>> {
+    let by_template = |link: &&Arc<Link>| {
+        let templates = hub.catalogue.entries(List::Templates, link.index);
+        templates.iter().any(|entry| fits(&entry.name, address))
+    };
+    let has_resources = |(_, session): &(Arc<Link>, Arc<Session>)| session.can(&["resources"]);
+    let fitting: Vec<_> = hub.links.iter().filter(by_template).cloned().collect();
+    if !fitting.is_empty() {
+        return fitting;
+    }
+    let running = hub.running();
+    running
+        .into_iter()
+        .filter(has_resources)
+        .map(|(link, _)| link)
+        .collect()
+}
+
+/// Whether an address may come from a template: its fixed parts stand in it in their order.
+fn fits(template: &str, address: &str) -> bool {
+    let mut rest = address;
+    let mut fixed = template.split(['{', '}']).step_by(2);
+    let Some(first) = fixed.next() else {
+        return false;
+    };
+    let Some(after) = rest.strip_prefix(first) else {
+        return false;
+    };
+    rest = after;
+    let mut last = first;
+    for part in fixed {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = rest.get(at + part.len()..).unwrap_or_default();
+        last = part;
+    }
+    last.is_empty() || rest.is_empty() || address.ends_with(last)
+}
+
+/// A subscription of a client with a session.
+async fn subscribe(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    let Some(address) = text(message, request, &["uri"]) else {
+        return Failure::BadParams("uri").into();
+    };
+    let targets = find_address(hub, &open.asker, &address).await;
+    let Some(target) = targets.into_iter().next() else {
+        return through(hub, open, message, address, None, Vec::new(), "resource").await;
+    };
+    let (link, own) = (Arc::clone(&target.link), target.name.clone());
+    let on = request.method == "resources/subscribe";
+    let session = match link.session(hub).await {
+        Ok(session) => session,
+        Err(failure) => return failure.into(),
+    };
+    if session.is_stateless() {
+        let server = Some(Arc::clone(&link.profile.name));
+        let mut call = Call::new(Direction::ToServer, server, Arc::clone(message));
+        call.offered = Some(address.clone());
+        call.name = Some(own.clone());
+        let inner = Arc::clone(hub);
+        let execute: Execute = Box::new(move |_| -> Later<Answer> {
+            Box::pin(async move {
+                let all = &inner.subscriptions;
+                match all.subscribed(&inner, &link, &session, &own, &address, on) {
+                    Ok(()) => Answer::Result("{}".to_owned()),
+                    Err(failure) => failure.into(),
+                }
+            })
+        });
+        return hub.chain.answer(call, execute).await;
+    }
+    let to = quoted(&own);
+    let renames = vec![Rename { path: &["uri"], to }];
+    let renames = if own == address { Vec::new() } else { renames };
+    let offered = address.clone();
+    let answer = through(
+        hub,
+        open,
+        message,
+        offered,
+        Some(target),
+        renames,
+        "resource",
+    )
+    .await;
+    if answer.result().is_some() {
+        let all = &hub.subscriptions;
+        // Too many to be remembered are not renewed when the server starts again.
+        let _noted = all.subscribed(hub, &link, &session, &own, &address, on);
+    }
+    answer
+}
+
+/// A stream of a client without a session.
+async fn listen(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    let line = &message.line;
+    let wanted = (request.params.as_ref())
+        .and_then(|params| json::at(line, params, &["notifications", "resourceSubscriptions"]))
+        .and_then(|span| json::elements(line, &span))
+        .unwrap_or_default();
+    let mut targets = Vec::new();
+    for span in wanted {
+        let Some(address) = json::string(line, &span) else {
+            continue;
+        };
+        let found = find_address(hub, &open.asker, &address).await;
+        let found = found.into_iter().next();
+        targets.extend(found.map(|target| (target.link, target.name, address)));
+    }
+    let call = Call::new(Direction::ToServer, None, Arc::clone(message));
+    let (inner, open) = (Arc::clone(hub), Arc::clone(open));
+    let (message, request) = (Arc::clone(message), request.clone());
+    let execute: Execute = Box::new(move |_| -> Later<Answer> {
+        Box::pin(
+            async move { subscription::listen(&inner, &open, &message, &request, targets).await },
+        )
+    });
+    hub.chain.answer(call, execute).await
+}
+
+/// A request for completions: of a prompt's argument, or of a template's.
+async fn complete(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    if let Some(offered) = text(message, request, &["ref", "name"]) {
+        let target = find_name(hub, &open.asker, List::Prompts, &offered).await;
+        let renames = (target.iter())
+            .map(|target| Rename {
+                path: &["ref", "name"],
+                to: quoted(&target.name),
+            })
+            .collect();
+        return through(hub, open, message, offered, target, renames, "prompt").await;
+    }
+    let Some(address) = text(message, request, &["ref", "uri"]) else {
+        return Failure::BadParams("ref").into();
+    };
+    let templates = || {
+        let (index, entry) = hub.catalogue.find(List::Templates, &address)?;
+        let link = Arc::clone(hub.links.get(index)?);
+        Some(Target {
+            link,
+            name: entry.name.clone(),
+            entry: Some(entry),
+        })
+    };
+    if templates().is_none() {
+        let catalogue = &hub.catalogue;
+        catalogue
+            .refresh_all(hub, List::Templates, &open.asker)
+            .await;
+    }
+    let mut target = templates();
+    if target.is_none() {
+        let found = find_address(hub, &open.asker, &address).await;
+        target = found.into_iter().next();
+    }
+    let renames = (target.iter())
+        .filter(|target| target.name != address)
+        .map(|target| Rename {
+            path: &["ref", "uri"],
+            to: quoted(&target.name),
+        })
+        .collect();
+    through(
+        hub,
+        open,
+        message,
+        address,
+        target,
+        renames,
+        "resource template",
+    )
+    .await
+}
+
+async fn set_level(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    let Some(level) = text(message, request, &["level"]) else {
+        return Failure::BadParams("level").into();
+    };
+    hub.set_log_level(level.clone());
+    let params = request
+        .params
+        .clone()
+        .and_then(|span| message.line.get(span));
+    let params = params.unwrap_or("{}").to_owned();
+    let asks: Vec<_> = (hub.running().into_iter())
+        .filter(|(_, session)| session.can(&["logging"]) && !session.is_stateless())
+        .map(|(_, session)| {
+            let params = params.clone();
+            tokio::spawn(async move {
+                let time = session.profile.timeout;
+                let asked = session.ask_in_order("logging/setLevel", &params, time);
+                asked.await
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for asked in asks {
+        // It fails only if the task panicked.
+        answers.extend(asked.await.ok());
+    }
+    // It is set if one server took it; the words of a single server are passed on as they are.
+    let taken = (answers.iter()).any(|(answer, _)| answer.result().is_some());
+    match answers.pop() {
+        Some((answer, place)) if answers.is_empty() || !taken => {
+            open.answered(place);
+            answer
+        }
+        Some(_) | None => Answer::Result("{}".to_owned()),
+    }
+}
+
+/// A request that we do not know. A single server gets it as it is; with several, nobody could say
+/// which one is meant.
+async fn other(
+    hub: &Arc<Hub>,
+    open: &Arc<OpenCall>,
+    message: &Arc<Message>,
+    request: &Request,
+) -> Answer {
+    let method = request.method.clone();
+    let [link] = hub.links.as_slice() else {
+        return Failure::NoMethod(method).into();
+    };
+    let (link, entry) = (Arc::clone(link), None);
+    let target = Some(Target {
+        link,
+        name: method.clone(),
+        entry,
+    });
+    through(hub, open, message, method, target, Vec::new(), "method").await
+}
+
+fn text(message: &Message, request: &Request, path: &[&str]) -> Option<String> {
+    let line = &message.line;
+    json::string(line, &json::at(line, request.params.as_ref()?, path)?)
+}

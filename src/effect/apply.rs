@@ -1,0 +1,244 @@
+//! What a word does in its role.
+
+use super::effects::Access;
+use super::judge::Judge;
+use super::language::Reading;
+use super::model::Role;
+use super::path::{Place, is_device, is_secret, place};
+use super::rule::Rule;
+use super::words::{Arg, is_known};
+
+impl Judge<'_, '_> {
+    /// Judges `text`, which is `word` or the part of it that is the value of an option.
+    pub(super) fn word(&mut self, role: &Role, word: &Arg<'_>, text: &str) {
+        match role {
+            Role::Text => {}
+            Role::OneOf(listed) => {
+                if !listed.iter().any(|known| **known == *text) {
+                    self.met(Rule::UnexpectedOperand, word, "");
+                }
+            }
+            Role::ShellText => {
+                if text.contains('[') && text.contains(['$', '`']) {
+                    self.met(Rule::RunsCode, word, "some shells evaluate the subscript");
+                }
+            }
+            Role::Word => {
+                if text.contains('=') {
+                    let detail = "sets a variable, which can name programs";
+                    self.met(Rule::UnexpectedOperand, word, detail);
+                }
+            }
+            Role::Asks => {
+                if !only_asks(text) {
+                    let detail = "an operation that is not known to only ask";
+                    self.met(Rule::UnknownSubcommand, word, detail);
+                }
+            }
+            Role::Plus => {
+                if !text.starts_with('+') {
+                    self.met(Rule::UnexpectedOperand, word, "");
+                }
+            }
+            Role::AtPath => {
+                let file = text.strip_prefix('@').or_else(|| {
+                    let at = text.find("=@").or_else(|| text.find("=<"))?;
+                    text.get(at + 2..)
+                });
+                if let Some(file) = file {
+                    self.reads(file, word);
+                }
+            }
+            Role::Path => self.reads(text, word),
+            Role::Write => self.writes(text, word, Access::Write),
+            Role::Move => self.writes(text, word, Access::Delete),
+            Role::Delete => {
+                let path = self.path_here(text);
+                self.names_path(&path, Access::Delete, word.span);
+                self.met(Rule::DeletesFile, word, "");
+            }
+            Role::Names => {
+                self.reads(text, word);
+                self.met(Rule::NamesFromFile, word, "");
+            }
+            Role::Options => {
+                self.reads(text, word);
+                self.met(Rule::OptionsFromFile, word, "");
+            }
+            Role::CodeFile => {
+                let path = self.path_here(text);
+                self.names_path(&path, Access::Run, word.span);
+                self.met(Rule::CodeFromFile, word, "");
+            }
+            Role::Program => self.met(Rule::RunsProgram, word, ""),
+            Role::Code(language) => {
+                let reading = language.read(text);
+                self.reading(&reading, word);
+            }
+            Role::Line => self.line(text, word),
+            // A schema check keeps these from being the role of a single word.
+            Role::Command
+            | Role::LineWords
+            | Role::Module(_)
+            | Role::InputCommand
+            | Role::Exec
+            | Role::ExecThere
+            | Role::Mark => {
+                self.met(Rule::RunsProgram, word, "");
+            }
+            // One that can be split has been replaced by what it holds.
+            Role::Split => self.met(
+                Rule::RunsProgram,
+                word,
+                "holds a program and its arguments, with escapes or variables that are not read",
+            ),
+            Role::Chdir => {
+                self.reads(text, word);
+                self.surroundings.change_to(text);
+            }
+            Role::Unset => self.surroundings.other_path |= text == "PATH",
+            Role::Assign => self.assigns(text, word),
+            Role::Host => self.met(Rule::Network, word, ""),
+            Role::Revision => self.revision(text, word),
+            Role::GitFormat => {
+                if text.contains("%G") || text.contains("signature") {
+                    self.met(Rule::RunsHelper, word, "runs gpg");
+                }
+            }
+            Role::Remote => self.remote(text, word),
+            Role::Refspec => self.refspec(text, word),
+            Role::RemotePath | Role::RemoteWrite => self.copies(role, word, text),
+            Role::Causes(caused) => self.met(*caused, word, ""),
+        }
+    }
+
+    fn reads(&mut self, path: &str, word: &Arg<'_>) {
+        if path == "-" || path.is_empty() {
+            return;
+        }
+        let path = self.path_here(path);
+        self.names_path(&path, Access::Read, word.span);
+        if is_secret(&path) {
+            self.met(Rule::ReadsSecret, word, "");
+        }
+        if is_device(&path) {
+            self.met(Rule::ReadsDevice, word, "");
+        }
+    }
+
+    fn writes(&mut self, path: &str, word: &Arg<'_>, access: Access) {
+        let path = self.path_here(path);
+        self.names_path(&path, access, word.span);
+        let rule = match place(&path, self.facts) {
+            Place::Inside | Place::Discard => Rule::WritesFile,
+            Place::Outside => Rule::WritesOutside,
+            Place::Protected => Rule::WritesProtected,
+        };
+        self.met(rule, word, "");
+    }
+
+    fn reading(&mut self, reading: &Reading, word: &Arg<'_>) {
+        for (rule, detail) in &reading.met {
+            self.met(*rule, word, detail);
+        }
+        for (path, access) in &reading.paths {
+            if *access == Access::Read {
+                self.reads(path, word);
+            } else {
+                self.writes(path, word, *access);
+            }
+        }
+    }
+
+    fn assigns(&mut self, text: &str, word: &Arg<'_>) {
+        let name = text.split('=').next().unwrap_or_default();
+        self.surroundings.other_path |= name == "PATH" || !is_known(name);
+        let harmless = HARMLESS_VARIABLES.contains(&name) || name.starts_with("LC_");
+        if !harmless {
+            self.met(Rule::SetsEnvironment, word, "");
+        }
+    }
+
+    fn revision(&mut self, text: &str, word: &Arg<'_>) {
+        let path = text.rsplit_once(':').map_or(text, |(_, path)| path);
+        if is_secret(path) || is_secret(text) {
+            self.met(Rule::ReadsSecret, word, "");
+        }
+    }
+
+    fn refspec(&mut self, text: &str, word: &Arg<'_>) {
+        if text.starts_with('+') {
+            self.met(Rule::DestroysRemote, word, "the leading + forces the push");
+        } else if text.starts_with(':') && text.len() > 1 {
+            self.met(Rule::DestroysRemote, word, "deletes the branch or tag");
+        }
+    }
+
+    /// Judges a source or target of `scp` or `rsync`.
+    fn copies(&mut self, role: &Role, word: &Arg<'_>, text: &str) {
+        let written = *role == Role::RemoteWrite;
+        match (is_remote_path(text), written) {
+            (true, true) => self.met(Rule::ChangesRemote, word, ""),
+            (true, false) => self.met(Rule::Network, word, ""),
+            (false, true) => self.writes(text, word, Access::Write),
+            (false, false) => self.reads(text, word),
+        }
+    }
+
+    fn remote(&mut self, text: &str, word: &Arg<'_>) {
+        if let Some((helper, _)) = text.split_once("::") {
+            let detail = format!("git runs git-remote-{helper}");
+            self.met(Rule::RunsProgram, word, &detail);
+        } else {
+            self.met(Rule::Network, word, "");
+        }
+    }
+}
+
+/// Returns whether an operation of a service has a name that promises to change nothing and tell no secret.
+fn only_asks(operation: &str) -> bool {
+    /// What `get-…` hands out that opens doors, or writes to a file.
+    const TELLING: &[&str] = &[
+        "authorization",
+        "credential",
+        "key",
+        "login",
+        "object",
+        "parameter",
+        "password",
+        "random",
+        "secret",
+        "token",
+    ];
+    match operation.split_once('-') {
+        Some(("describe" | "list" | "head", _)) => true,
+        Some(("get", what)) => !TELLING.iter().any(|word| what.contains(word)),
+        Some(_) | None => false,
+    }
+}
+
+/// Variables that choose languages, colours, sizes and amounts of output, and nothing else.
+const HARMLESS_VARIABLES: &[&str] = &[
+    "CI",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "DEBIAN_FRONTEND",
+    "FORCE_COLOR",
+    "GIT_TERMINAL_PROMPT",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TZ",
+];
+
+/// Returns whether `scp` and `rsync` take `text` for a path on another machine.
+fn is_remote_path(text: &str) -> bool {
+    match text.split_once(':') {
+        Some((host, _)) => !host.contains('/'),
+        None => false,
+    }
+}
