@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod child;
+pub mod directories;
 pub mod gate;
 pub mod layer;
 pub mod policy;

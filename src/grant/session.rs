@@ -25,10 +25,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When the session leader has ended, or `/proc` cannot be read. There is then no session
-    /// that a grant could be tied to.
+    /// When the session leader has ended or is outside this PID namespace, or `/proc` cannot be
+    /// read. There is then no session that a grant could be tied to.
     pub fn of_this_process() -> io::Result<Self> {
-        let leader = rustix::process::getsid(None)?.as_raw_pid();
+        // Not by getsid(2), which answers 0 for a leader outside: not a process id for its wrappers.
+        let leader = session_of(&fs::read_to_string("/proc/self/stat")?).ok_or_else(|| {
+            let what = "the session leader is outside this PID namespace";
+            io::Error::new(io::ErrorKind::NotFound, what)
+        })?;
         let status = fs::read_to_string(format!("/proc/{leader}/stat"))?;
         let start = start_time(&status).ok_or_else(|| {
             let what = format!("/proc/{leader}/stat: no start time in it");
@@ -63,10 +67,22 @@ impl fmt::Display for Session {
     }
 }
 
-/// Returns the 22nd field. The second is a name in parentheses that may hold anything.
+/// Returns the start time of a process, in clock ticks since the boot.
 fn start_time(stat: &str) -> Option<u64> {
+    field(stat, 22)?.parse().ok()
+}
+
+/// Returns the process id of a process's session leader, unless that is outside the PID namespace.
+fn session_of(stat: &str) -> Option<u32> {
+    field(stat, 6)?.parse().ok().filter(|leader| *leader != 0)
+}
+
+/// Returns a field after the second, counted as in `proc_pid_stat(5)`. The second is a name in
+/// parentheses that may hold anything.
+fn field(stat: &str, number: usize) -> Option<&str> {
     let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+    let place = number.checked_sub(3)?;
+    after_name.split_ascii_whitespace().nth(place)
 }
 
 #[cfg(test)]
@@ -81,6 +97,8 @@ mod tests {
             .join(" ");
         assert_eq!(start_time(&format!("7 (a) b) 1) {fields}")), Some(22));
         assert_eq!(start_time("7 (a) S 1"), None);
+        assert_eq!(session_of("7 (a) b) 1) S 1 7 5 0"), Some(5));
+        assert_eq!(session_of("7 (a) S 1 7 0 0"), None);
     }
 
     #[test]

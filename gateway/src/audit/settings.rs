@@ -2,13 +2,13 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use etcetera::BaseStrategy;
 use jiff::Timestamp;
 
 use super::{
     disk::{Disk, RealDisk},
     error::AuditError,
 };
+use crate::directories;
 
 /// How long the listener is spared what it has just heard.
 pub const REMINDER: Duration = Duration::from_secs(30);
@@ -143,7 +143,6 @@ impl Settings {
 /// Returns the user's directory for keys and checkpoints: `rea/audit` under `XDG_STATE_HOME`, or under
 /// `.local/state` in the home directory.
 pub fn user_state_directory() -> Result<PathBuf, AuditError> {
-    let base = etcetera::base_strategy::Xdg::new().map_err(|_| AuditError::NoStateDirectory)?;
-    let state = base.state_dir().ok_or(AuditError::NoStateDirectory)?;
+    let state = directories::state().ok_or(AuditError::NoStateDirectory)?;
     Ok(state.join("rea").join("audit"))
 }

@@ -1,12 +1,12 @@
 //! The machine that a line is meant for, from the command line and the environment.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 use plainpipe::program::{Host, PinCache, Shell, WritableSearch};
 use plainpipe::{Analyzer, Refusal, Snippet};
+use rea_gateway::directories;
 
 use super::Failure;
 use super::models::models;
@@ -49,8 +49,7 @@ impl Machine {
                 std::path::absolute(cwd).map_err(|error| Failure::new("reading --cwd", error))?;
             host = host.with_working_directory(cwd).map_err(failed)?;
         }
-        let cache = cache_directory().map(|directory| directory.join(CACHE));
-        let cache = cache.map_or_else(PinCache::in_memory, PinCache::on_disk);
+        let cache = cache().map_or_else(PinCache::in_memory, PinCache::on_disk);
         Ok(Analyzer::with_cache(host, cache).with_models(models()?))
     }
 }
@@ -60,19 +59,9 @@ pub(crate) fn keep(mut analyzer: Analyzer) {
     drop(analyzer.save());
 }
 
-/// Returns the user's cache directory, as the XDG base directory specification has it.
-fn cache_directory() -> Option<PathBuf> {
-    directory("XDG_CACHE_HOME", ".cache")
-}
-
-/// Returns the absolute path in `variable`, or else `below` in the home directory.
-pub(crate) fn directory(variable: &str, below: &str) -> Option<PathBuf> {
-    let absolute = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path: &PathBuf| path.is_absolute())
-    };
-    absolute(variable).or_else(|| Some(absolute("HOME")?.join(below)))
+/// Returns the file of known digests, or nothing if the user has no cache directory.
+pub(crate) fn cache() -> Option<PathBuf> {
+    Some(directories::cache()?.join(CACHE))
 }
 
 /// Returns a refusal as text for people: the carets, the reason and the hint.

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use etcetera::BaseStrategy;
 use plainpipe::program::{FileProgram, Identity, Interpreter, PinCache, Through};
 use plainpipe::{Host, Line, Pinned, Program, Refusal, Shell, Visible};
 
-use super::{Answer, Failure, written};
+use super::{Answer, Failure, machine, written};
 
 /// Knows programs by their content.
 #[derive(Args, Debug)]
@@ -155,12 +154,12 @@ impl Target {
         if let Some(file) = &self.cache {
             return Ok(PinCache::on_disk(file));
         }
-        let directories = etcetera::choose_base_strategy();
-        let directories =
-            directories.map_err(|error| Failure::new("looking for the cache directory", error))?;
-        Ok(PinCache::on_disk(
-            directories.cache_dir().join("rea/pins.json"),
-        ))
+        let cache = machine::cache().ok_or_else(|| {
+            let what =
+                "neither XDG_CACHE_HOME nor HOME is an absolute path; name the file with --cache";
+            Failure::new("looking for the kept digests", what)
+        })?;
+        Ok(PinCache::on_disk(cache))
     }
 
     /// Pins the program as a line of one word, which no shell is to run.

@@ -5,14 +5,20 @@
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    process::{Child, ChildStderr, ChildStdin, Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, channel},
+    },
     thread,
     time::Duration,
 };
 
 /// How long anything in a test may take before it counts as hanging, on a machine that is busy with much else.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How much of what a peer last said on standard error is kept, in bytes.
+const LAST_WORDS: usize = 16 * 1024;
 
 /// A peer on the other end of a pipe, driven by raw lines.
 pub(crate) struct Peer {
@@ -21,6 +27,8 @@ pub(crate) struct Peer {
     lines: Receiver<Vec<u8>>,
     /// Every line that arrived, in order.
     pub(crate) seen: Vec<String>,
+    /// What it last said on standard error, for whoever reads why a test failed.
+    said: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Peer {
@@ -29,11 +37,12 @@ impl Peer {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let output = child.stdout.take().unwrap();
         let input = child.stdin.take();
+        let said = keep_last_words(child.stderr.take().unwrap());
         let (to, lines) = channel();
         thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -54,7 +63,12 @@ impl Peer {
             input,
             lines,
             seen: Vec::new(),
+            said,
         }
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&self.said.lock().unwrap()).into_owned()
     }
 
     /// Writes a line.
@@ -85,7 +99,11 @@ impl Peer {
             }
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-                panic!("no line for {PATIENCE:?}; so far: {:#?}", self.seen)
+                let said = self.said();
+                panic!(
+                    "no line for {PATIENCE:?}; so far: {:#?}; it said: {said}",
+                    self.seen
+                )
             }
         }
     }
@@ -100,8 +118,10 @@ impl Peer {
                 return line;
             }
         }
+        let ended = self.child.try_wait();
+        let said = self.said();
         panic!(
-            "the peer ended before it wrote {text}; it wrote {:#?}",
+            "the peer ended ({ended:?}) before it wrote {text}; it wrote {:#?} and said: {said}",
             self.seen
         );
     }
@@ -129,6 +149,24 @@ pub(crate) fn meta(capabilities: &str) -> String {
     format!(
         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"test","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{capabilities}"#
     )
+}
+
+/// Reads standard error to its end, and keeps the last of it.
+fn keep_last_words(stderr: ChildStderr) -> Arc<Mutex<Vec<u8>>> {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&said);
+    let mut stderr = BufReader::new(stderr);
+    thread::spawn(move || {
+        while let Ok(piece @ [_, ..]) = stderr.fill_buf() {
+            let length = piece.len();
+            let mut kept = kept.lock().unwrap();
+            kept.extend_from_slice(piece);
+            let surplus = kept.len().saturating_sub(LAST_WORDS);
+            kept.drain(..surplus);
+            stderr.consume(length);
+        }
+    });
+    said
 }
 
 /// Returns the path of the scripted server.

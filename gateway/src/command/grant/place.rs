@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use plainpipe::grant::{Grants, Session, StoreError};
-use rea_gateway::layer::GrantFile;
+use rea_gateway::{directories, layer::GrantFile};
 
-use crate::command::{Failure, machine};
+use crate::command::Failure;
 
 /// The file of grants, below the user's state directory.
 const FILE: &str = "rea/grants.json";
@@ -46,7 +46,7 @@ impl Place {
 
 /// Returns the user's file of grants, or nothing if the user has no state directory.
 fn file_of_user() -> Option<PathBuf> {
-    let state = machine::directory("XDG_STATE_HOME", ".local/state");
+    let state = directories::state();
     state.map(|state| state.join(FILE))
 }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use plainpipe::effect::{Model, ModelError, Models};
 
-use crate::command::{Failure, machine};
+use rea_gateway::directories;
+
+use crate::command::Failure;
 
 /// The folder, below the user's configuration directory.
 const FOLDER: &str = "rea/models";
@@ -36,7 +38,7 @@ pub(crate) enum BadModels {
 
 /// Returns the shipped models and those of the user's folder.
 pub(crate) fn models() -> Result<Arc<Models>, Failure> {
-    let folder = machine::directory("XDG_CONFIG_HOME", ".config");
+    let folder = directories::config();
     let mut models = Models::shipped();
     if let Some(folder) = folder.map(|folder| folder.join(FOLDER)) {
         add(&mut models, &folder).map_err(|error| Failure::new("reading your models", error))?;
