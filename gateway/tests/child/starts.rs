@@ -14,7 +14,11 @@ async fn a_child_reads_and_answers_and_ends_by_itself() {
     let (process, mut pipes) = Process::start(&shell("cat; exit 7"), &scene.surroundings)
         .await
         .unwrap();
-    assert!(scene.left().contains_key(&process.id()));
+    // Its environment is not there yet while it is being executed.
+    until("it carries the mark", || {
+        scene.left().contains_key(&process.id())
+    })
+    .await;
     pipes.stdin.write_all(b"hello\n").await.unwrap();
     drop(pipes.stdin);
     let mut answer = String::new();
