@@ -16,6 +16,7 @@ use super::{
     id::{Id, Key},
     json::{self, Span},
     lock::lock,
+    outgoing::Outgoing,
     outlet::Outlet,
     sequence::Ticket,
     session::{Sent, Session},
@@ -196,9 +197,11 @@ impl Batch {
     }
 
     /// Adds one answer, or none for a request that gets none.
-    pub fn add(&self, line: Option<String>) {
+    pub fn add(&self, line: Option<impl Into<Outgoing>>) {
         let mut answers = lock(&self.answers);
-        answers.lines.extend(line);
+        answers
+            .lines
+            .extend(line.map(|line| line.into().into_string()));
         answers.missing = answers.missing.saturating_sub(1);
         if answers.missing == 0 && !answers.lines.is_empty() {
             self.to.send(format!("[{}]", answers.lines.join(",")));

@@ -11,6 +11,7 @@ use super::{
     failure::Failure,
     id::Id,
     json::{self, Span},
+    outgoing::Outgoing,
 };
 
 /// A boxed future.
@@ -258,20 +259,18 @@ impl Answer {
     }
 
     /// Returns the line that answers the request `id`, or `None` if none does.
-    pub(super) fn into_line(self, id: &Id) -> Option<String> {
+    pub(super) fn into_line(self, id: &Id) -> Option<Outgoing> {
         let (key, body) = match self {
             Self::Peer(peer) => {
-                let edit = (peer.id_span, id.raw().to_owned());
-                return json::splice(&peer.line, vec![edit]);
+                return Outgoing::replacing(peer.line, peer.id_span, id.raw());
             }
             Self::Result(result) => ("result", result),
             Self::Error(error) => ("error", error),
             Self::Failed(failure) => ("error", failure.to_json()),
             Self::Silent => return None,
         };
-        Some(format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{key}\":{body}}}"
-        ))
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{key}\":{body}}}");
+        Some(line.into())
     }
 }
 

@@ -26,6 +26,7 @@ pub mod line;
 pub mod link;
 mod lock;
 pub mod name;
+pub mod outgoing;
 pub mod outlet;
 pub(crate) mod promises;
 pub mod request;

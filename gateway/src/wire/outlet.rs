@@ -12,6 +12,8 @@ use tokio::{
     sync::Notify,
 };
 
+use super::outgoing::Outgoing;
+
 /// Small lines are written together up to this many bytes.
 const TOGETHER_BYTES: usize = 64 * 1024;
 
@@ -38,7 +40,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    queue: VecDeque<String>,
+    queue: VecDeque<Outgoing>,
     /// Bytes queued or being written.
     bytes: usize,
     ending: bool,
@@ -66,13 +68,14 @@ impl Shared {
 
 impl Outlet {
     /// Queues one line; the line feed is added. Lines to a peer that is gone are dropped.
-    pub fn send(&self, mut line: String) {
-        line.push('\n');
+    pub fn send(&self, line: impl Into<Outgoing>) {
+        let mut line = line.into();
+        line.push_str("\n");
         let mut state = self.shared.state();
         if state.ending || state.broken {
             return;
         }
-        state.bytes += line.len();
+        state.bytes += line.bytes();
         state.queue.push_back(line);
         drop(state);
         self.shared.filled.notify_one();
@@ -108,7 +111,7 @@ impl Outlet {
 
 /// What there is to write.
 enum Taken {
-    Lines(String),
+    Lines(Outgoing),
     Nothing,
     /// Nothing, and nothing more comes.
     Last,
@@ -124,9 +127,11 @@ impl State {
             };
         };
         while let Some(line) = self.queue.front()
-            && lines.len() + line.len() <= TOGETHER_BYTES
+            && lines.bytes() + line.bytes() <= TOGETHER_BYTES
         {
-            lines.push_str(line);
+            for piece in line.pieces() {
+                lines.push_str(piece);
+            }
             self.queue.pop_front();
         }
         Taken::Lines(lines)
@@ -151,16 +156,23 @@ impl Writer {
 
     async fn write<W: AsyncWrite + Unpin>(&self, to: &mut W) -> io::Result<()> {
         while let Some(lines) = self.next().await {
-            to.write_all(lines.as_bytes()).await?;
+            let bytes = lines.bytes();
+            if bytes <= TOGETHER_BYTES {
+                to.write_all(lines.into_string().as_bytes()).await?;
+            } else {
+                for piece in lines.pieces() {
+                    to.write_all(piece.as_bytes()).await?;
+                }
+            }
             to.flush().await?;
-            self.shared.state().bytes -= lines.len();
+            self.shared.state().bytes -= bytes;
             self.shared.emptied.notify_waiters();
         }
         to.shutdown().await
     }
 
     /// Returns the next line, with as many small ones behind it as go together.
-    async fn next(&self) -> Option<String> {
+    async fn next(&self) -> Option<Outgoing> {
         loop {
             let filled = self.shared.filled.notified();
             match self.shared.state().take() {

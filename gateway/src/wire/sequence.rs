@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::outlet::Outlet;
+use super::{outgoing::Outgoing, outlet::Outlet};
 
 /// The order of what one server sent.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ struct Places {
 #[derive(Debug)]
 enum Place {
     Taken,
-    Filled(String),
+    Filled(Outgoing),
     /// Nothing to pass on, but somebody waits until everything before it was.
     Awaited(oneshot::Sender<()>),
     GivenUp,
@@ -58,7 +58,8 @@ impl Sequence {
     }
 
     /// Passes a line on behind everything that came before it.
-    pub fn send(&self, line: String) {
+    pub fn send(&self, line: impl Into<Outgoing>) {
+        let line = line.into();
         let mut places = self.shared.places();
         if places.waiting.is_empty() {
             self.shared.to.send(line);
@@ -97,8 +98,8 @@ impl Sequence {
 
 impl Ticket {
     /// Fills the place with a line.
-    pub fn fill(self, line: String) {
-        self.shared.settle(self.number, Place::Filled(line));
+    pub fn fill(self, line: impl Into<Outgoing>) {
+        self.shared.settle(self.number, Place::Filled(line.into()));
     }
 }
 
