@@ -1,7 +1,9 @@
 //! `rea grant` and `rea run --require-grant` as whole programs.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -492,6 +494,66 @@ fn sessions_times_and_ceilings_are_kept() {
             place.add("tool", "exact", bad).status.code(),
             Some(2),
             "{bad:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_hardly_meant_is_said() {
+    let place = Place::new();
+    place.program("tool", "#!/bin/sh\n");
+    place.program("script", "#!/bin/sh\r\n");
+    let said = |words: &[&str]| {
+        let output = place.rea(words);
+        (
+            output.status.code(),
+            text(&output.stdout) + &text(&output.stderr),
+        )
+    };
+    let add = |lasting: &'static str, more: &'static [&'static str]| {
+        let words = ["--scope", "name", "--reason", "a test", "--shell", "none"];
+        [
+            &["grant", "add", "tool", "--for", lasting],
+            &words[..],
+            more,
+        ]
+        .concat()
+    };
+    let rows: [(Vec<&str>, i32, &str); 5] = [
+        (add("1M", &[]), 2, "`min` or `months`"),
+        (add("-1h", &[]), 2, "such as 2h"),
+        (add("1h", &["--ceiling", "read"]), 0, "does not cover"),
+        (add("1h 1min", &[]), 0, "tool"),
+        (vec!["run", "script"], 127, "carriage return"),
+    ];
+    for (words, status, part) in rows {
+        let (code, said) = said(&words);
+        assert_eq!(code, Some(status), "{words:?}: {said}");
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_like_any_line() {
+    let place = Place::new();
+    let line = OsStr::from_bytes(b"tool \xff");
+    let rows: [(&[&str], i32); 3] = [
+        (&["run"], 125),
+        (&["grant", "check"], 1),
+        (
+            &[
+                "grant", "add", "--scope", "name", "--for", "once", "--reason", "x",
+            ],
+            1,
+        ),
+    ];
+    for (words, status) in rows {
+        let output = place.command(words).arg(line).output().unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+        assert!(
+            said.contains("not-utf8") && said.contains('^'),
+            "{words:?}: {said}"
         );
     }
 }

@@ -257,7 +257,7 @@ impl Locked<'_> {
     /// Replaces the content. When this returns, the new one survives a loss of power.
     pub(super) fn replace(&self, bytes: &[u8]) -> Result<(), StoreError> {
         if bytes.len() as u64 > MAX_STORE_BYTES {
-            return Err(StoreError::TooLarge {
+            return Err(StoreError::Full {
                 path: self.file.path(),
             });
         }

@@ -50,10 +50,20 @@ pub enum StoreError {
     },
     /// The file is larger than [`MAX_STORE_BYTES`](super::MAX_STORE_BYTES).
     #[error(
-        "{}: larger than {} bytes; `rea grant prune` removes what no longer counts",
+        "{}: larger than {} bytes, so it is not read; move it away to start with none",
         path.display(), super::MAX_STORE_BYTES
     )]
     TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// With what is to be added the file would be larger than [`MAX_STORE_BYTES`](super::MAX_STORE_BYTES).
+    #[error(
+        "{}: would become larger than {} bytes; `rea grant prune` removes what no longer counts, \
+         and `rea grant revoke` the rest",
+        path.display(), super::MAX_STORE_BYTES
+    )]
+    Full {
         /// The file.
         path: PathBuf,
     },

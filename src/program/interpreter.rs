@@ -159,6 +159,7 @@ impl<'p, 'a> Chain<'p, 'a> {
             found
                 .map_err(|fault| Fault {
                     seen: format!("{} asks env for `{name}` {}", shown(script), fault.seen),
+                    hint: carriage_return(name).or(fault.hint),
                     ..fault
                 })?
                 .path
@@ -190,7 +191,7 @@ impl<'p, 'a> Chain<'p, 'a> {
         let path = Path::new(path);
         let named = |fault: Fault| Fault {
             seen: format!("the interpreter of {}: {}", shown(of), fault.seen),
-            hint: None,
+            hint: path.to_str().and_then(carriage_return),
             ..fault
         };
         let way = executable(self.pinner.host, path, None, self.pinner.search).map_err(named)?;
@@ -252,6 +253,13 @@ fn env_name(argument: Option<&str>) -> Result<&str, &'static str> {
         return Err(NAME);
     }
     Ok(name)
+}
+
+/// Says what is wrong with the name of an interpreter whose script has the line ends of another system.
+fn carriage_return(name: &str) -> Option<String> {
+    let hint =
+        "the first line of the script ends with a carriage return; save it with LF line ends";
+    name.ends_with('\r').then(|| hint.to_owned())
 }
 
 fn no_interpreter(path: &Path, why: &str) -> Fault {

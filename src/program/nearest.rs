@@ -25,6 +25,8 @@ pub(crate) fn nearest(host: &Host, name: &str) -> Vec<String> {
         .take(MAX_NAMES);
     let names: BTreeSet<String> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
+        // A link of this name that leads nowhere is no help.
+        .filter(|other| other != name)
         .collect();
     let mut near: Vec<(f64, String)> = names
         .into_iter()

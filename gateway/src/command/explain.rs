@@ -14,16 +14,17 @@ use super::{Answer, written};
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
     /// A refusal code, such as `glob`, or a rule, such as `writes-file`
-    #[arg(value_parser = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()).chain(Rule::ALL.iter().map(|rule| rule.as_str()))), hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()).chain(Rule::ALL.iter().map(|rule| rule.as_str()))), ignore_case = true, hide_possible_values = true)]
     code: Option<String>,
 }
 
 impl Explain {
     pub(crate) fn run(self) -> Answer {
         let mut out = anstream::stdout().lock();
-        let wanted = self.code.as_deref();
-        let code = Code::ALL.iter().find(|code| Some(code.as_str()) == wanted);
-        let rule = Rule::ALL.iter().find(|rule| Some(rule.as_str()) == wanted);
+        let wanted =
+            |name: &str| (self.code.as_ref()).is_some_and(|code| code.eq_ignore_ascii_case(name));
+        let code = Code::ALL.iter().find(|code| wanted(code.as_str()));
+        let rule = Rule::ALL.iter().find(|rule| wanted(rule.as_str()));
         let outcome = match (code, rule) {
             (Some(&code), _) => entry(&mut out, code),
             (None, Some(&rule)) => rule_entry(&mut out, rule),

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use plainpipe::Analyzer;
 use plainpipe::program::{Host, PinCache, Shell, WritableSearch};
-use plainpipe::{Analyzer, Refusal, Snippet};
 use rea_gateway::directories;
 
 use super::Failure;
@@ -21,7 +21,7 @@ pub(crate) struct Machine {
     #[arg(long, value_name = "DIRECTORIES")]
     path: Option<OsString>,
 
-    /// Run the line in this directory instead of the working directory
+    /// As if the line ran in this directory instead of the working directory
     #[arg(long, value_name = "DIRECTORY")]
     cwd: Option<PathBuf>,
 }
@@ -62,12 +62,4 @@ pub(crate) fn keep(mut analyzer: Analyzer) {
 /// Returns the file of known digests, or nothing if the user has no cache directory.
 pub(crate) fn cache() -> Option<PathBuf> {
     Some(directories::cache()?.join(CACHE))
-}
-
-/// Returns a refusal as text for people: the carets, the reason and the hint.
-pub(crate) fn refused(command: &str, refusal: &Refusal) -> String {
-    let snippet = Snippet::new(command, refusal.span());
-    let code = refusal.code();
-    let (message, help) = (refusal.message(), refusal.help());
-    format!("refused: {code}\n\n{snippet}\n\n{message}\nhelp: {help}\n")
 }

@@ -11,6 +11,7 @@ pub(crate) mod machine;
 pub(crate) mod models;
 pub(crate) mod pin;
 pub(crate) mod policy;
+pub(crate) mod refused;
 pub(crate) mod registry;
 pub(crate) mod run;
 pub(crate) mod wire;

@@ -1,9 +1,11 @@
 //! `rea run`: runs a line without a shell.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use signal_hook::iterator::{Signals, backend::SignalDelivery};
 
 use super::grant::{NoGrants, Place, no_grants, told};
 use super::machine::{self, Machine};
+use super::refused;
 use super::{Answer, Failure};
 
 /// The line was not run: it is refused or not granted, or could not be started.
@@ -59,7 +62,7 @@ const PASSED_ON: [i32; 8] = [
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The shell line, as one argument; put `--` before one that starts with `-`
-    command: String,
+    command: OsString,
 
     /// Run the line only if every stage has a grant, and use up once-grants
     #[arg(long)]
@@ -91,13 +94,14 @@ impl Run {
             .map_err(|error| Failure::new("keeping other processes out", io::Error::from(error)))?;
         let signals = Passer::prepare(self.output_limit.is_some())
             .map_err(|error| Failure::new("preparing to pass signals on", error))?;
+        let command = self.command.as_bytes();
         let mut analyzer = self.machine.analyzer(Shell::None, WritableSearch::Report)?;
-        let line = analyzer.analyze(&self.command);
+        let line = analyzer.analyze_bytes(command);
         machine::keep(analyzer);
         let line = match line {
             Ok(line) => line,
             Err(refusal) => {
-                let text = machine::refused(&self.command, &refusal);
+                let text = refused::text(command, &refusal);
                 return Ok(told(&text.trim_end(), status_of(&refusal)));
             }
         };

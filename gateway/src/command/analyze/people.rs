@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plainpipe::{Line, Refusal, Snippet, Span, Stage, Visible};
+use plainpipe::{Line, Stage, Visible};
 
 use super::{Reading, effects, program};
+use crate::command::refused;
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();
-const BAD: Style = AnsiColor::Red.on_default().bold();
 const STRONG: Style = Style::new().bold();
 pub(super) const FAINT: Style = Style::new().dimmed();
 
@@ -43,7 +43,10 @@ pub(super) fn write(out: &mut impl Write, command: &[u8], reading: &Reading) -> 
             text_for_shell(out, "for a shell", &pinned.to_shell())?;
             effects::write(out, &String::from_utf8_lossy(command), pinned.effects())
         }
-        Reading::Refused(refusal) => refused(out, command, refusal),
+        Reading::Refused(refusal) => {
+            refused::write(out, command, refusal)?;
+            out.flush()
+        }
     }
 }
 
@@ -80,30 +83,6 @@ fn text_for_shell(out: &mut impl Write, name: &str, text: &str) -> io::Result<()
     };
     writeln!(out, "\n{FAINT}{name}:{FAINT:#} {shown}")?;
     out.flush()
-}
-
-fn refused(out: &mut impl Write, command: &[u8], refusal: &Refusal) -> io::Result<()> {
-    let (command, span) = as_text(command, refusal.span());
-    let code = refusal.code();
-    writeln!(out, "{BAD}refused{BAD:#}: {STRONG}{code}{STRONG:#}\n")?;
-    for line in Snippet::new(&command, span).to_string().lines() {
-        writeln!(out, "    {line}")?;
-    }
-    writeln!(out, "\n{}", refusal.message())?;
-    writeln!(out, "{STRONG}help:{STRONG:#} {}", refusal.help())?;
-    writeln!(out, "{FAINT}more: rea explain {code}{FAINT:#}")?;
-    out.flush()
-}
-
-/// Returns bytes as text, and where the span of the bytes lies in that text.
-fn as_text(command: &[u8], span: Span) -> (String, Span) {
-    let part = |start, end| String::from_utf8_lossy(command.get(start..end).unwrap_or_default());
-    let mut text = part(0, span.start).into_owned();
-    let start = text.len();
-    text.push_str(&part(span.start, span.end));
-    let end = text.len();
-    text.push_str(&part(span.end, command.len()));
-    (text, Span { start, end })
 }
 
 /// Returns a word as people can tell it from its neighbours: in double quotes, with `\` and `"`

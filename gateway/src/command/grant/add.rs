@@ -1,6 +1,8 @@
 //! `rea grant add`: says yes to a line.
 
 use std::env;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,19 +15,20 @@ use serde::Serialize;
 use super::{NoGrants, Place, people, say, told};
 use crate::command::Failure;
 use crate::command::machine::{self, Machine};
+use crate::command::refused;
 
 /// Grants every stage of a line, and the programs that the arguments name, as these are now.
 #[derive(Args, Debug)]
 pub(super) struct Add {
     /// The shell line, as one argument; put `--` before one that starts with `-`
-    command: String,
+    command: OsString,
 
     /// What is covered: any arguments, those that start like these, or this very call
     #[arg(long)]
     scope: Covered,
 
     /// Until when: `once`, `session`, `always`, or a time such as `2h` or `7days`
-    #[arg(long = "for", value_name = "LIFETIME", value_parser = lasting)]
+    #[arg(long = "for", value_name = "LIFETIME", value_parser = lasting, allow_hyphen_values = true)]
     lasting: Lasting,
 
     /// Why the grant is given
@@ -76,6 +79,10 @@ fn lasting(text: &str) -> Result<Lasting, String> {
         "once" => Ok(Lasting::Once),
         "session" => Ok(Lasting::Session),
         "always" => Ok(Lasting::Always),
+        // To humantime it is a month, and to most who type it a minute.
+        time if units(time).any(|unit| unit == "M") => {
+            Err("`M` could be minutes or months; write `min` or `months`".to_owned())
+        }
         time => match humantime::parse_duration(time) {
             Ok(time) if time.as_secs() > 0 => Ok(Lasting::Time(time)),
             Ok(_) => Err("a grant lasts for a second at least".to_owned()),
@@ -84,6 +91,12 @@ fn lasting(text: &str) -> Result<Lasting, String> {
             )),
         },
     }
+}
+
+/// Returns what stands between the numbers.
+fn units(time: &str) -> impl Iterator<Item = &str> {
+    let number = |byte: char| byte.is_ascii_digit() || byte.is_whitespace();
+    time.split(number).filter(|unit| !unit.is_empty())
 }
 
 #[derive(Serialize)]
@@ -108,14 +121,20 @@ impl Add {
         let mut grants = place.open()?;
         let lifetime = lifetime(lasting, &grants)?;
         let mut analyzer = machine.analyzer(shell, WritableSearch::Report)?;
-        let line = match analyzer.analyze(&command) {
+        let line = match analyzer.analyze_bytes(command.as_bytes()) {
             Ok(line) => line,
             Err(refusal) => {
-                let text = || machine::refused(&command, &refusal);
+                let text = || refused::text(command.as_bytes(), &refusal);
                 return say(json, &refusal, text, ExitCode::FAILURE);
             }
         };
         machine::keep(analyzer);
+        if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling < line.effects().tier) {
+            let tier = line.effects().tier;
+            let what =
+                format!("note: this line is {tier}, which a ceiling of {ceiling} does not cover");
+            let _told = told(&what, 0);
+        }
         let new = programs(&line).map(|(argv, program, tier)| {
             let program = GrantedProgram::from(program);
             // Words that come after a prefix may do no more than it unless that is asked for.
@@ -197,7 +216,7 @@ fn lifetime(lasting: Lasting, grants: &Grants) -> Result<Lifetime, Failure> {
         Lasting::Time(time) => Lifetime::lasting(time, &grants.now()),
         Lasting::Session => {
             let session = grants.session().cloned().ok_or_else(|| {
-                let what = "the session leader has ended; set REA_SESSION to a name";
+                let what = "this process has no session leader that can be seen; set REA_SESSION to a name";
                 Failure::new("looking for the session", what)
             })?;
             Lifetime::Session { session }

@@ -1,5 +1,7 @@
 //! `rea grant check`: may this line run?
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -23,7 +25,7 @@ pub(crate) const NOT_GRANTED: u8 = 3;
 #[derive(Args, Debug)]
 pub(super) struct Check {
     /// The shell line, as one argument; put `--` before one that starts with `-`
-    command: String,
+    command: OsString,
 
     /// Use up the once-grants that the line needs
     #[arg(long)]
@@ -55,10 +57,14 @@ impl Check {
             grants = grants.dangerous_not_held();
         }
         let mut analyzer = self.machine.analyzer(self.shell, WritableSearch::Refuse)?;
-        let verdict = analyzer.check(&self.command, &grants);
+        let command = self.command.as_bytes();
+        let verdict = match analyzer.analyze_bytes(command) {
+            Ok(line) => grants.judge(line),
+            Err(refusal) => Verdict::Refused(refusal),
+        };
         machine::keep(analyzer);
         let status = ExitCode::from(status(&verdict));
-        let text = people::verdict(&self.command, &verdict, &grants);
+        let text = people::verdict(command, &verdict, &grants);
         let object = serde_json::to_value(&verdict);
         let object = object.map_err(|error| Failure::new("writing JSON", error))?;
         // Nobody is told yes before the grant is theirs.

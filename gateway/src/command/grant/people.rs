@@ -10,7 +10,7 @@ use plainpipe::grant::{
 };
 use plainpipe::program::{Pinned, Program};
 
-use crate::command::machine;
+use crate::command::refused;
 
 /// Returns one grant as one line.
 pub(super) fn row(given: &Given, grants: &Grants) -> String {
@@ -50,10 +50,10 @@ pub(super) fn all(given: &Given, grants: &Grants) -> String {
 }
 
 /// Returns a verdict, with what somebody who is asked for a grant needs to know.
-pub(super) fn verdict(command: &str, verdict: &Verdict, grants: &Grants) -> String {
+pub(super) fn verdict(command: &[u8], verdict: &Verdict, grants: &Grants) -> String {
     let mut text = String::new();
     match verdict {
-        Verdict::Refused(refusal) => return machine::refused(command, refusal),
+        Verdict::Refused(refusal) => return refused::text(command, refusal),
         Verdict::Granted(granted) => {
             text.push_str("granted\n");
             stages(&mut text, granted.line());
