@@ -180,6 +180,31 @@ fn the_policy_of_the_moment_and_the_kill_switch_decide_and_all_is_on_record() {
 }
 
 #[test]
+fn the_log_is_kept_as_the_policy_of_the_moment_says() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut peer = start(root, "L3", "");
+    let segments = || {
+        let names = fs::read_dir(root.join(".rea")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("audit-")).count()
+    };
+    assert_eq!(call(&mut peer, 1, "s__get_note"), "passed");
+    assert_eq!(call(&mut peer, 2, "s__get_note"), "passed");
+    assert_eq!(segments(), 0);
+    let policy = root.join(".rea/policy.yaml");
+    let more = "audit: {rotation: {max_bytes: 1}, retention: {max_segments: 2}}\n";
+    fs::write(&policy, fs::read_to_string(&policy).unwrap() + more).unwrap();
+    for id in 3..9 {
+        assert_eq!(call(&mut peer, id, "s__get_note"), "passed");
+    }
+    assert_eq!(segments(), 2);
+    peer.finish();
+    let verified = rea(root, &["audit", "verify"]);
+    assert_eq!(verified.status.code(), Some(0), "{verified:?}");
+}
+
+#[test]
 fn what_is_hidden_or_unknown_is_not_milder_for_it() {
     let root = tempfile::tempdir().unwrap();
     let root = root.path();

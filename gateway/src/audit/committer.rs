@@ -13,6 +13,7 @@ use super::{
     error::AuditError,
     log::{Log, Receipt},
     record::Encoded,
+    settings::Keeping,
 };
 
 /// How many records are written at once at most.
@@ -35,6 +36,7 @@ pub(crate) enum Request {
     Append(Append),
     Rotate(Reply<Option<String>>),
     Checkpoint(Reply<Option<Checkpoint>>),
+    Keep(Keeping),
 }
 
 /// A record on its way to the file.
@@ -70,6 +72,7 @@ pub(crate) fn serve(mut log: Log, requests: &Receiver<Request>, fault: &Fault) {
                     None | Some(Request::Append(_)) => {}
                     Some(Request::Rotate(reply)) => reply(log.rotate_now()),
                     Some(Request::Checkpoint(reply)) => reply(log.checkpoint_now()),
+                    Some(Request::Keep(keeping)) => log.settings.keeping = keeping,
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}

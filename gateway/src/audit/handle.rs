@@ -19,7 +19,7 @@ use super::{
     error::{AuditError, Context},
     log::{Log, Receipt},
     record::Record,
-    settings::{Clock, Settings},
+    settings::{Clock, Keeping, Settings},
 };
 
 /// How many records may wait to be written.
@@ -129,6 +129,12 @@ impl Audit {
             sent?;
             answer.await.map_err(|_| AuditError::Closed)?
         }
+    }
+
+    /// Keeps the log in another way from the next record on. Returns whether that was heard: not if more
+    /// waits to be written than the queue holds.
+    pub fn keep(&self, keeping: Keeping) -> bool {
+        self.try_send(Request::Keep(keeping)).is_ok()
     }
 
     /// Closes the live file under another name and begins a new one; `None` when there is nothing in it.

@@ -60,6 +60,6 @@ pub use read::{each, tail};
 pub use record::{MAX_ERROR_UNITS, MAX_RECORD_BYTES, Record, Status};
 pub use segment::Segment;
 pub use settings::{
-    Clock, Listener, REMINDER, Retention, Rotation, Settings, user_state_directory,
+    Clock, Keeping, Listener, REMINDER, Retention, Rotation, Settings, user_state_directory,
 };
 pub use verify::{Options, Report, size, verify};

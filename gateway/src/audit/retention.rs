@@ -28,7 +28,7 @@ impl Log {
     /// The note and a checkpoint are on the medium before the first file goes. A crash in between leaves
     /// files that the next rotation deletes again.
     pub(crate) fn apply_retention(&mut self, now: Timestamp) -> Result<(), AuditError> {
-        let Some(limits) = self.settings.retention else {
+        let Some(limits) = self.settings.keeping.retention else {
             return Ok(());
         };
         let segments = segment::list(&self.directory)?;

@@ -33,7 +33,7 @@ const MAX_NEXT_BYTES: u64 = 65_536;
 impl Log {
     /// Says whether the live file has reached a limit; an empty one never has.
     pub(crate) fn is_rotation_due(&self, now: Timestamp) -> bool {
-        let (Some(limits), Some(live)) = (self.settings.rotation, &self.live) else {
+        let (Some(limits), Some(live)) = (self.settings.keeping.rotation, &self.live) else {
             return false;
         };
         let age = SignedDuration::from_hours(24 * i64::from(limits.max_age_days));

@@ -95,15 +95,22 @@ pub struct Retention {
     pub max_age_days: Option<u32>,
 }
 
-/// How one log is kept.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The user's own directory for keys and checkpoints; never inside the project.
-    pub state_directory: PathBuf,
+/// When a log is rotated, and what of it is deleted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Keeping {
     /// `None`: never rotated on its own.
     pub rotation: Option<Rotation>,
     /// `None`: nothing is ever deleted.
     pub retention: Option<Retention>,
+}
+
+/// How one log is written.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The user's own directory for keys and checkpoints; never inside the project.
+    pub state_directory: PathBuf,
+    /// How it is kept, until [`Audit::keep`](super::Audit::keep) says otherwise.
+    pub keeping: Keeping,
     /// How long another process's lock is waited for before a record is given up.
     pub lock_patience: Duration,
     /// After how many durable records a new checkpoint is due at the latest.
@@ -123,8 +130,7 @@ impl Settings {
     pub fn new(state_directory: impl Into<PathBuf>) -> Self {
         Self {
             state_directory: state_directory.into(),
-            rotation: None,
-            retention: None,
+            keeping: Keeping::default(),
             lock_patience: Duration::from_secs(10),
             checkpoint_records: 256,
             idle: Duration::from_secs(1),

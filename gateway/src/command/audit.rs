@@ -293,7 +293,10 @@ fn run_rotate(root: &Path) -> Result<u8, Stop> {
     }
     // What is deleted afterwards is the policy's affair. One that does not read decides nothing.
     let settings = match super::policy::load(&root.join(PATH_IN_PROJECT)) {
-        Ok(policy) => policy.keeping(Settings::for_user()?),
+        Ok(policy) => Settings {
+            keeping: policy.keeping(),
+            ..Settings::for_user()?
+        },
         Err(fault) if fault.missing => Settings::for_user()?,
         Err(fault) => return Err(Stop::Policy(fault)),
     };

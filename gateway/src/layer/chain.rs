@@ -64,6 +64,8 @@ pub struct Chain<R> {
     notify: Notify,
     clock: Arc<dyn Clock>,
     calls: AtomicU64,
+    /// The state of the policy that the log is kept by.
+    kept_by: AtomicU64,
     pub(super) health_faults: AtomicU64,
 }
 
@@ -94,6 +96,7 @@ impl<R: Recorder> Chain<R> {
             notify,
             clock,
             calls: AtomicU64::new(0),
+            kept_by: AtomicU64::new(0),
             health_faults: AtomicU64::new(0),
         }
     }
@@ -105,6 +108,7 @@ impl<R: Recorder> Chain<R> {
     /// end it by ending the executor's future instead.
     pub async fn call<X: Execute>(&self, request: Request, executor: X) -> Answer<X::Reply> {
         let snapshot = self.policy.snapshot();
+        self.keep_log_by(&snapshot);
         let clock = &*self.clock;
         let mut trace = Trace::begin(
             &request,
@@ -124,6 +128,16 @@ impl<R: Recorder> Chain<R> {
             .descend(received, &snapshot, ticket.trace(), executor)
             .await;
         ticket.close(outcome).await
+    }
+
+    /// Tells the log when it is rotated and what is deleted, whenever the policy is another one.
+    fn keep_log_by(&self, snapshot: &Snapshot) {
+        let state = snapshot.generation;
+        if self.kept_by.load(Ordering::Relaxed) < state
+            && self.recorder.keep(snapshot.policy.keeping())
+        {
+            self.kept_by.fetch_max(state, Ordering::Relaxed);
+        }
     }
 
     async fn descend<X: Execute>(

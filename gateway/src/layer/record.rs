@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use crate::audit::{Audit, AuditError};
+use crate::audit::{Audit, AuditError, Keeping};
 pub use crate::audit::{Durability, Record, Status};
 
 /// Why a record could not be kept.
@@ -40,6 +40,11 @@ pub trait Recorder: Send + Sync {
 
     /// Keeps a record for a call that nobody waits for any more.
     fn append_detached(&self, record: Record);
+
+    /// Keeps the log in another way from the next record on, and returns whether that was heard.
+    fn keep(&self, _keeping: Keeping) -> bool {
+        true
+    }
 
     /// Returns a keyed digest in hexadecimal, by which contents can be compared but not guessed.
     fn digest(&self, content: &[u8]) -> String;
@@ -73,6 +78,10 @@ impl Recorder for Audit {
         drop(self.submit(&record, Durability::Buffered));
     }
 
+    fn keep(&self, keeping: Keeping) -> bool {
+        Audit::keep(self, keeping)
+    }
+
     fn digest(&self, content: &[u8]) -> String {
         Audit::digest(self, content)
     }
@@ -96,7 +105,7 @@ impl MemoryRecorder {
         std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn keep(&self, record: Record, durability: Durability) -> Result<(), Unrecorded> {
+    fn add(&self, record: Record, durability: Durability) -> Result<(), Unrecorded> {
         if self.full.load(Ordering::SeqCst) {
             return Err(Unrecorded {
                 reason: "the memory is full",
@@ -111,12 +120,12 @@ impl MemoryRecorder {
 
 impl Recorder for MemoryRecorder {
     async fn append(&self, record: Record, durability: Durability) -> Result<(), Unrecorded> {
-        self.keep(record, durability)
+        self.add(record, durability)
     }
 
     fn append_detached(&self, record: Record) {
         // A recorder that is full has lost it either way.
-        drop(self.keep(record, Durability::Buffered));
+        drop(self.add(record, Durability::Buffered));
     }
 
     fn digest(&self, content: &[u8]) -> String {

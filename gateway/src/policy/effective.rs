@@ -123,10 +123,10 @@ pub const fn default_shell_rules() -> ShellRules {
 }
 
 impl Policy {
-    /// Returns the settings of an audit log that is kept as this policy wants it.
+    /// Returns when an audit log is rotated and what of it is deleted, as this policy wants it.
     ///
     /// Numbers beyond what the log can count mean the most that it can.
-    pub fn keeping(&self, settings: audit::Settings) -> audit::Settings {
+    pub fn keeping(&self) -> audit::Keeping {
         let days = |days: u64| u32::try_from(days).unwrap_or(u32::MAX);
         let rotation = self.rotation.map(|rotation| audit::Rotation {
             max_bytes: rotation.max_bytes,
@@ -137,10 +137,9 @@ impl Policy {
                 .map(|segments| usize::try_from(segments).unwrap_or(usize::MAX)),
             max_age_days: retention.max_age_days.map(days),
         });
-        audit::Settings {
+        audit::Keeping {
             rotation,
             retention,
-            ..settings
         }
     }
 

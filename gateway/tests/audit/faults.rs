@@ -562,14 +562,16 @@ fn segments_are_deleted_as_policy_says_and_that_is_on_record() {
     let hand = crate::support::Hand::at("2026-01-01T00:00:00Z");
     let settings = Settings {
         clock: hand.clock(),
-        rotation: Some(rea_gateway::audit::Rotation {
-            max_bytes: u64::MAX,
-            max_age_days: 1,
-        }),
-        retention: Some(rea_gateway::audit::Retention {
-            max_segments: Some(3),
-            max_age_days: Some(10),
-        }),
+        keeping: rea_gateway::audit::Keeping {
+            rotation: Some(rea_gateway::audit::Rotation {
+                max_bytes: u64::MAX,
+                max_age_days: 1,
+            }),
+            retention: Some(rea_gateway::audit::Retention {
+                max_segments: Some(3),
+                max_age_days: Some(10),
+            }),
+        },
         ..project.settings()
     };
     let audit = Audit::open(&project.root(), settings).unwrap();

@@ -17,7 +17,8 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use proptest::{collection::vec, prelude::*, test_runner::Config};
 use rea_gateway::audit::{
-    Audit, Clock, Disk, Durability, RealDisk, Record, Retention, Rotation, Settings, Verdict,
+    Audit, Clock, Disk, Durability, Keeping, RealDisk, Record, Retention, Rotation, Settings,
+    Verdict,
 };
 
 use crate::support::{Project, campaign, kinds};
@@ -189,8 +190,10 @@ impl World {
             };
             let now = Arc::clone(now);
             let settings = Settings {
-                rotation,
-                retention,
+                keeping: Keeping {
+                    rotation,
+                    retention,
+                },
                 checkpoint_records: 4,
                 idle: Duration::from_millis(2),
                 clock: Clock::new(move || *now.lock().unwrap()),

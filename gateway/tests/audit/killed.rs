@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use rea_gateway::audit::{Audit, Durability, Record, Rotation, Settings, Verdict};
+use rea_gateway::audit::{Audit, Durability, Keeping, Record, Rotation, Settings, Verdict};
 use serde_json::Value;
 
 use crate::support::{Project, campaign, kinds};
@@ -25,10 +25,13 @@ fn writer() {
         return;
     };
     let settings = Settings {
-        rotation: Some(Rotation {
-            max_bytes: 20_000,
-            max_age_days: 30,
-        }),
+        keeping: Keeping {
+            rotation: Some(Rotation {
+                max_bytes: 20_000,
+                max_age_days: 30,
+            }),
+            retention: None,
+        },
         checkpoint_records: 8,
         ..Settings::new(state)
     };

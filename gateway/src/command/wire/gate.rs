@@ -53,9 +53,10 @@ pub(super) fn gate(
     let recorder = Settings::for_user()
         .map(|settings| Settings {
             listener,
+            keeping: policy.snapshot().policy.keeping(),
             ..settings
         })
-        .and_then(|settings| Audit::open(root, policy.snapshot().policy.keeping(settings)))
+        .and_then(|settings| Audit::open(root, settings))
         .map_err(|error| format!("nothing is served without an audit log: {error}"))?;
     let grants = grant::of_user().map_err(|error| format!("nothing is served: {error}"))?;
     let models = models().map_err(|error| format!("nothing is served: {error}"))?;
