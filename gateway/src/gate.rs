@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::{
         health::{HEALTH_TOOL, ServerHealth},
     },
     wire::{
-        chain::{self, Answer, Call, Direction, Execute, Later},
+        chain::{self, Answer, Call, Direction, Execute, Later, Look},
         failure::Failure,
         json, name,
     },
@@ -137,11 +137,11 @@ fn method(call: &Call) -> Method {
     })
 }
 
-async fn pass<R: Recorder>(
-    layers: &Chain<R>,
+async fn pass<R: Recorder + 'static>(
+    layers: &Arc<Chain<R>>,
     method: Method,
     annotations: Annotations,
-    call: Call,
+    mut call: Call,
     execute: Execute,
 ) -> Answer {
     let request = Request {
@@ -155,9 +155,15 @@ async fn pass<R: Recorder>(
     // The wire's own words about a failure are better than any that could be made here.
     let failed = Arc::new(Mutex::new(None));
     let kept = Arc::clone(&failed);
+    let again = Arc::clone(layers);
     let answer = layers
-        .call(request, move |_: Dispatch| async move {
+        .call(request, move |dispatch: Dispatch| async move {
+            let recalled = Arc::new(Mutex::new(None));
+            call.look_before_sending(look(again, dispatch, Arc::clone(&recalled)));
             match execute(call).await {
+                Answer::Failed(Failure::Recalled) => Err(lock(&recalled)
+                    .take()
+                    .map_or(Fault::Cancelled, Fault::Recalled)),
                 Answer::Failed(failure) => {
                     let fault = fault(&failure);
                     *lock(&kept) = Some(failure);
@@ -184,6 +190,30 @@ async fn pass<R: Recorder>(
             Answer::Failed,
         ),
     }
+}
+
+/// How long a call may be on its way from the layers to its server without being looked at again.
+const FRESH: Duration = Duration::from_millis(5);
+
+/// Returns what looks again at a call that has waited, and leaves in `recalled` why it must not be sent.
+fn look<R: Recorder + 'static>(
+    layers: Arc<Chain<R>>,
+    dispatch: Dispatch,
+    recalled: Arc<Mutex<Option<Denial>>>,
+) -> Look {
+    let decided = Instant::now();
+    Arc::new(move || {
+        if decided.elapsed() < FRESH {
+            return true;
+        }
+        match layers.look_again(dispatch.name(), dispatch.tier()) {
+            Ok(()) => true,
+            Err(denial) => {
+                *lock(&recalled) = Some(denial);
+                false
+            }
+        }
+    })
 }
 
 fn taken(failed: &Mutex<Option<Failure>>) -> Option<Failure> {
@@ -285,7 +315,11 @@ fn marked(entry: &str, denial: &Denial) -> String {
     }
     let fact = format!("{}:{}", json::quoted(META_KEY), denial.facts());
     match json::member(entry, &whole, "_meta") {
-        Some(span) => edits.extend(json::insert_members(entry, &span, &fact)),
+        Some(span) => match json::member(entry, &span, META_KEY) {
+            // What the server wrote there would pass for our words.
+            Some(own) => edits.push((own, denial.facts().to_string())),
+            None => edits.extend(json::insert_members(entry, &span, &fact)),
+        },
         None => members.push(format!("\"_meta\":{{{fact}}}")),
     }
     if !members.is_empty() {
@@ -312,6 +346,7 @@ fn fault(failure: &Failure) -> Fault {
         | Failure::Version { .. }
         | Failure::NoCapability(_)
         | Failure::TooMany { .. }
+        | Failure::Recalled
         | Failure::Stopping
         | Failure::Internal(_) => Fault::Cancelled,
     }
@@ -364,6 +399,10 @@ mod tests {
                 "[Denied by the policy] a \"b\"",
             ),
             (r#"{"n":1.50,"_meta":{"k":1}}"#, "[Denied by the policy]"),
+            (
+                r#"{"n":1.50,"_meta":{"k":1,"rea\/denial":{"code":"none"}}}"#,
+                "[Denied by the policy]",
+            ),
             (
                 r#"{"n":1.50,"description":"","_meta":{}}"#,
                 "[Denied by the policy] ",

@@ -13,10 +13,10 @@ use peer::Peer;
 use rea_gateway::gate::HEALTH_ENTRY;
 
 /// How many scripts may show a difference. Raise it only with a reason that holds for ever.
-const DIFFERENCES: usize = 12;
+const DIFFERENCES: usize = 13;
 
 /// The fewest scripts there are, so that none gets lost.
-const SCRIPTS: usize = 92;
+const SCRIPTS: usize = 93;
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]

@@ -307,3 +307,80 @@ fn without_a_policy_nothing_is_served() {
     }
     assert!(!mark.exists(), "a server was started");
 }
+
+#[test]
+fn a_request_without_an_id_reaches_nobody() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut peer = start(root, "L3", "");
+    let request =
+        json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "write_note"}});
+    peer.send(&request.to_string());
+    peer.send(r#"{"jsonrpc":"2.0","method":"notifications/vendor"}"#);
+    assert_eq!(call(&mut peer, 1, "s__get_note"), "passed");
+    assert_eq!(reached(root, "notifications/vendor", 1), 1);
+    fs::write(root.join(".rea/HALT"), "").unwrap();
+    peer.send(r#"{"jsonrpc":"2.0","method":"notifications/other"}"#);
+    assert_eq!(call(&mut peer, 2, "s__get_note"), "halted");
+    fs::remove_file(root.join(".rea/HALT")).unwrap();
+    assert_eq!(call(&mut peer, 3, "s__get_note"), "passed");
+    assert_eq!(reached(root, "get_note", 2), 2);
+    assert_eq!(
+        (reached(root, "write_note", 0), reached(root, "other", 0)),
+        (0, 0)
+    );
+    peer.finish();
+    let log = fs::read_to_string(root.join(".rea/audit.jsonl")).unwrap();
+    assert!(log.contains("notifications/vendor"), "{log}");
+    assert!(log.contains("notifications/other"), "{log}");
+}
+
+#[test]
+fn a_halt_stops_a_call_that_waits_for_its_server() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let script = root.join("script.toml");
+    fs::write(&script, format!("tools = '''{TOOLS}'''")).unwrap();
+    // It starts when it is let, and has no tools before.
+    let line = format!(
+        "while [ ! -e {} ]; do sleep 0.02; done; tee -a {} | {} {}",
+        root.join("go").display(),
+        root.join("seen").display(),
+        peer::scripted_server().display(),
+        script.display()
+    );
+    // The first start is given up, when the name is looked for; the call itself waits for the second.
+    peer::registry(
+        root,
+        &[("s", &["sh", "-c", &line])],
+        "    start_timeout: 2\n",
+    );
+    peer::policy(root, "L3");
+    let mut peer = Peer::start(peer::gateway(root));
+    peer.open("2025-11-25", "{}");
+    for (id, tool) in [(1, "s__write_note"), (2, "s__get_note")] {
+        let params = json!({"name": tool, "arguments": {"text": "x"}});
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        peer.send(&request.to_string());
+    }
+    let log = || fs::read_to_string(root.join(".rea/audit.jsonl")).unwrap_or_default();
+    let started = || log().contains("\"phase\":\"started\"");
+    let patience = Instant::now() + peer::PATIENCE;
+    while !started() && Instant::now() < patience {
+        thread::sleep(Duration::from_millis(5));
+    }
+    fs::write(root.join(".rea/HALT"), "").unwrap();
+    fs::write(root.join("go"), "").unwrap();
+    for id in [1, 2] {
+        let answer: Value = serde_json::from_str(&peer.wait(&format!(r#""id":{id},"#))).unwrap();
+        let code = &answer["result"]["_meta"]["rea/denial"]["code"];
+        assert_eq!(code, "halted", "{answer}");
+    }
+    fs::remove_file(root.join(".rea/HALT")).unwrap();
+    assert_eq!(call(&mut peer, 3, "s__get_note"), "passed");
+    assert_eq!(reached(root, "get_note", 1), 1);
+    assert_eq!(reached(root, "write_note", 0), 0);
+    peer.finish();
+    let ended = |line: &&str| line.contains("write_note") && line.contains("\"denied\"");
+    assert_eq!(log().lines().filter(ended).count(), 1, "{}", log());
+}

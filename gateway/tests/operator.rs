@@ -291,6 +291,24 @@ fn freezing_stops_is_on_record_and_is_undone_with_a_record() {
 }
 
 #[test]
+fn nothing_is_frozen_where_no_gateway_serves() {
+    let project = Project::new("L1");
+    let below = project.path().join("below");
+    fs::create_dir(&below).unwrap();
+    for command in ["freeze", "unfreeze"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_rea"))
+            .args([command, "--reason", "why"])
+            .current_dir(&below)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("below has no .rea"), "{said}");
+    }
+    assert_eq!(fs::read_dir(&below).unwrap().count(), 0);
+}
+
+#[test]
 fn freezing_works_without_a_record_and_unfreezing_does_not() {
     let project = Project::new("L1");
     // Where the keys should go there is something else.

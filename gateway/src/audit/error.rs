@@ -88,6 +88,14 @@ pub enum AuditError {
         /// The length of the queue.
         limit: usize,
     },
+    /// The log was not as it was left; it is on record and goes on.
+    #[error("{}: not as it was left ({found}); that is on record, and `rea audit verify` says more", path.display())]
+    Changed {
+        /// The live file.
+        path: PathBuf,
+        /// The notes that were written about it.
+        found: String,
+    },
     /// The log has been closed.
     #[error("the audit log is closed")]
     Closed,
@@ -113,6 +121,7 @@ impl AuditError {
             Self::TooLong { .. } => "audit-record-too-long",
             Self::Reserved => "audit-reserved-name",
             Self::Overloaded { .. } => "audit-overloaded",
+            Self::Changed { .. } => "audit-changed",
             Self::Closed => "audit-closed",
         }
     }
@@ -135,6 +144,7 @@ impl AuditError {
             Self::TooLong { .. } => "the record is too long",
             Self::Reserved => "the server has a name that is reserved for the audit log",
             Self::Overloaded { .. } => "too many records wait to be written",
+            Self::Changed { .. } => "the audit log was not as it was left",
             Self::Closed => "the audit log is closed",
         }
     }

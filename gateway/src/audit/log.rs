@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use jiff::Timestamp;
@@ -52,6 +52,8 @@ pub(crate) struct Log {
     pub(crate) settings: Settings,
     pub(crate) notary: Notary,
     lock: Arc<Lock>,
+    /// Whether the lock was not to be had the last time.
+    locked_out: bool,
     pub(crate) live: Option<Live>,
     /// What was known when `live` was given up.
     pub(crate) remembered: Option<Mark>,
@@ -66,6 +68,9 @@ pub(crate) struct Log {
     /// What the listener heard last, and when.
     told: Option<(&'static str, Instant)>,
 }
+
+/// How long the lock is waited for when it was not to be had the last time.
+const NEXT_PATIENCE: Duration = Duration::from_millis(100);
 
 impl Log {
     /// Opens the log of the project at `root`; makes `.rea` and the user's keys on first use.
@@ -82,6 +87,7 @@ impl Log {
             settings,
             notary,
             lock,
+            locked_out: false,
             live: None,
             remembered: None,
             synced: None,
@@ -121,7 +127,16 @@ impl Log {
             self.lock = Arc::new(Lock::open(&self.directory, &self.root)?);
         }
         let lock = Arc::clone(&self.lock);
-        let _held = lock.exclusive(self.settings.lock_patience)?;
+        let patience = self.settings.lock_patience;
+        // Whoever else has waited meanwhile has waited long enough.
+        let patience = if self.locked_out {
+            patience.min(NEXT_PATIENCE)
+        } else {
+            patience
+        };
+        let held = lock.exclusive(patience);
+        self.locked_out = held.is_err();
+        let _held = held?;
         self.refresh()?;
         action(self)
     }

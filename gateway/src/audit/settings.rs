@@ -40,7 +40,8 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Hears of what goes wrong with a rotation, a deletion or a checkpoint, which no caller waits for.
+/// Hears of what no caller waits for: a rotation, a deletion or a checkpoint that went wrong, and a log that
+/// was not as it was left.
 #[derive(Clone)]
 pub struct Listener(Arc<dyn Fn(&AuditError) + Send + Sync>);
 

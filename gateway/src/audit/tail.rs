@@ -217,6 +217,7 @@ impl Log {
         self.live = Some(live);
         if !notes.is_empty() {
             self.write_notes(&notes)?;
+            self.tell_of(&notes);
         }
         self.remembered = None;
         if let (Some(sequence), Some(live)) = (renumber, self.live.as_mut()) {
@@ -226,6 +227,18 @@ impl Log {
             self.advance_checkpoint()?;
         }
         Ok(())
+    }
+
+    /// Tells the listener of the notes that no rotation explains.
+    fn tell_of(&self, notes: &[Record]) {
+        let names = notes.iter().map(|note| note.tool_name.as_str());
+        let found: Vec<_> = names.filter(|name| *name != note::ROTATION).collect();
+        if !found.is_empty() {
+            self.settings.listener.tell(&AuditError::Changed {
+                path: self.path(),
+                found: found.join(", "),
+            });
+        }
     }
 
     /// Returns the note that the log is not what it was, and the number it gets, if that is so.

@@ -52,7 +52,7 @@ impl Freeze {
     pub(crate) fn run(self) -> Answer {
         let reason =
             Reason::new(&self.reason).map_err(|error| Failure::new("reading --reason", error))?;
-        let root = Path::new(".");
+        let root = project()?;
         let switch = KillSwitch::of_project(root);
         // On record before it acts, but nothing keeps it from acting.
         let recorded = record(root, "freeze", &reason);
@@ -72,17 +72,29 @@ impl Freeze {
         };
         let mut out = io::stdout().lock();
         written(
-            writeln!(out, "Frozen{how}: no call passes until `rea unfreeze`."),
+            writeln!(
+                out,
+                "Frozen{how}: no call passes in {} until `rea unfreeze --reason TEXT`.",
+                frozen_root(&switch)
+            ),
             status,
         )
     }
+}
+
+/// Returns the folder that was frozen, for people.
+fn frozen_root(switch: &KillSwitch) -> String {
+    let place = switch.places().last().cloned().unwrap_or_default();
+    let root = place.ancestors().nth(2).unwrap_or(Path::new("."));
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    escaped(&root.display().to_string())
 }
 
 impl Unfreeze {
     pub(crate) fn run(self) -> Answer {
         let reason =
             Reason::new(&self.reason).map_err(|error| Failure::new("reading --reason", error))?;
-        let root = Path::new(".");
+        let root = project()?;
         let switch = KillSwitch::of_project(root);
         let mut out = io::stdout().lock();
         if switch
@@ -105,6 +117,24 @@ impl Unfreeze {
         });
         written(outcome, ExitCode::SUCCESS)
     }
+}
+
+/// Returns the folder at hand, if a gateway can be serving it.
+fn project() -> Result<&'static Path, Failure> {
+    let root = Path::new(".");
+    let is_one = root.join(".rea").symlink_metadata().is_ok();
+    // In a linked worktree the switch of the whole repository can stand elsewhere.
+    let switch = KillSwitch::of_project(root);
+    if is_one || switch.places().len() > 1 {
+        return Ok(root);
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    let what = format!(
+        "{} has no .rea, so no gateway serves it, and nothing was changed; \
+         run this in the folder that `rea serve` is started in",
+        escaped(&here.display().to_string())
+    );
+    Err(Failure::new("looking for the project", what))
 }
 
 fn record(root: &Path, tool: &str, reason: &Reason) -> Result<(), AuditError> {

@@ -59,6 +59,9 @@ pub enum Fault {
     /// The caller, or the end of the gateway, called it off.
     #[error("called off")]
     Cancelled,
+    /// It had to wait to be sent, and the layers no longer let it through; nothing was sent.
+    #[error("{}", .0.text())]
+    Recalled(Denial),
 }
 
 impl Fault {
@@ -69,6 +72,7 @@ impl Fault {
             Self::Lost(_) => "server-lost",
             Self::TimedOut(_) => "timed-out",
             Self::Cancelled => "cancelled",
+            Self::Recalled(denial) => denial.code().as_str(),
         }
     }
 
@@ -89,6 +93,7 @@ impl Fault {
                 after.as_secs()
             ),
             Self::Cancelled => "The call was cancelled; it may have taken effect.".to_owned(),
+            Self::Recalled(denial) => denial.text(),
         }
     }
 

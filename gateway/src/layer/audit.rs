@@ -4,7 +4,7 @@
 
 use super::{
     answer::{Answer, Body, Fault, Reply},
-    audit_start::unavailable,
+    audit_start::withheld,
     clock::Clock,
     denial::Denial,
     injection::Screened,
@@ -30,7 +30,12 @@ impl From<Denial> for Stop {
 
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Self {
-        Self::Failed(fault)
+        match fault {
+            Fault::Recalled(denial) => Self::Denied(denial),
+            fault @ (Fault::Down(_) | Fault::Lost(_) | Fault::TimedOut(_) | Fault::Cancelled) => {
+                Self::Failed(fault)
+            }
+        }
     }
 }
 
@@ -113,7 +118,7 @@ impl<'a, R: Recorder> Ticket<'a, R> {
                     // It happened, and its beginning is on record: hiding the result helps nobody.
                     (true, AuditFailure::Deny | AuditFailure::Allow)
                     | (false, AuditFailure::Allow) => Answer::Passed(screened),
-                    (false, AuditFailure::Deny) => Answer::Denied(unavailable(&fault)),
+                    (false, AuditFailure::Deny) => Answer::Denied(withheld(&fault)),
                 }
             }
             (Err(stop), kept) => {

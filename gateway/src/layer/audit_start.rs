@@ -45,7 +45,16 @@ pub(super) async fn pass<R: Recorder>(
     Ok(call.step(|stage| Started(stage.into_in_flight())))
 }
 
-pub(super) fn unavailable(fault: &Unrecorded) -> Denial {
+/// The denial of a result: the call only read, and that it did could not be recorded.
+pub(super) fn withheld(fault: &Unrecorded) -> Denial {
+    let sentence = format!(
+        "The call only read, and its result is withheld as the call cannot be recorded: {}",
+        fault.reason
+    );
+    Denial::new(Code::AuditUnavailable, sentence, "audit-read")
+}
+
+fn unavailable(fault: &Unrecorded) -> Denial {
     let sentence = format!("The call cannot be recorded: {}", fault.reason);
     Denial::new(Code::AuditUnavailable, sentence, "audit")
 }

@@ -28,7 +28,7 @@ use super::{
     trace::Trace,
 };
 use crate::{
-    policy::{Live, Notify, Snapshot},
+    policy::{Live, Notify, Snapshot, Tier},
     registry::Registry,
 };
 
@@ -174,7 +174,7 @@ impl<R: Recorder> Chain<R> {
         // Last before the call: a grant for one time is spent on a call that is sent, or not at all.
         let call = grant::pass(call, claim, &self.notify).await?;
 
-        let reply = execute::pass(call, executor).await?;
+        let reply = execute::pass(call, trace.tier(), executor).await?;
 
         // First on the way back, so that nothing further out has to walk more than this.
         let reply = size_cap::pass(reply);
@@ -182,6 +182,17 @@ impl<R: Recorder> Chain<R> {
         let reply = redact_result::pass(reply);
         // Last: it judges what the caller would see.
         Ok(injection::pass(reply)?)
+    }
+
+    /// Looks once more at a call that was let through, `name` of this tier, and has waited since.
+    ///
+    /// # Errors
+    ///
+    /// The denial that it meets now: the kill switch was thrown, or the policy no longer permits the tier.
+    pub fn look_again(&self, name: &str, tier: Tier) -> Result<(), Denial> {
+        self.kill_switch.look()?;
+        let judgement = tier::Judgement::of_tier(tier);
+        policy::decide(None, name, &judgement, &self.policy.snapshot())
     }
 
     /// Returns why the present policy denies every call of a tool, or nothing if some may pass.

@@ -43,7 +43,7 @@ impl InFlight {
         let health = match outcome {
             Ok(_) => Health::Answered,
             Err(Fault::Down(_) | Fault::Lost(_) | Fault::TimedOut(_)) => Health::Faulty,
-            Err(Fault::Cancelled) => Health::Unknown,
+            Err(Fault::Cancelled | Fault::Recalled(_)) => Health::Unknown,
         };
         if let Some(permit) = self.permit {
             permit.report(health);

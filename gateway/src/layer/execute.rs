@@ -8,22 +8,29 @@ use super::{
     grant::Entitled,
     method::Method,
 };
+use crate::policy::Tier;
 
 /// A call that every layer let through. Whoever sends it takes this as proof: it cannot be made
 /// outside of the chain.
 ///
 /// ```compile_fail
 /// # use rea_gateway::layer::{Dispatch, Request};
-/// fn forge(request: Request) -> Dispatch {
-///     Dispatch { request } // the field is private
+/// fn forge(request: Request, tier: rea_gateway::tier::Tier) -> Dispatch {
+///     Dispatch { request, tier } // the fields are private
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Dispatch {
     request: Request,
+    tier: Tier,
 }
 
 impl Dispatch {
+    /// Returns how much the call can change.
+    pub const fn tier(&self) -> Tier {
+        self.tier
+    }
+
     /// Returns the method.
     pub const fn method(&self) -> Method {
         self.request.method
@@ -80,11 +87,12 @@ impl<R> Executed<R> {
 
 pub(super) async fn pass<X: Execute>(
     call: Call<Entitled>,
+    tier: Tier,
     executor: X,
 ) -> Result<Executed<X::Reply>, Fault> {
     let (request, stage) = call.arrive();
     let in_flight = stage.into_in_flight();
-    let outcome = executor.execute(Dispatch { request }).await;
+    let outcome = executor.execute(Dispatch { request, tier }).await;
     in_flight.land(&outcome);
     outcome.map(Executed)
 }

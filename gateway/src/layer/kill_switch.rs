@@ -122,16 +122,33 @@ impl KillSwitch {
                 if !reason.is_empty() {
                     trace.note("halt_reason", reason);
                 }
-                let sentence = "Kill switch is on, so no call passes".to_owned();
-                Err(Denial::new(Code::Halted, sentence, "halt-present"))
+                Err(halted())
             }
             Halt::Unknown { error } => {
                 trace.note("halt_at_invocation", Value::Null);
-                let sentence = format!("Kill switch check failed with {error}, so no call passes");
-                Err(Denial::new(Code::HaltUnknown, sentence, "halt-unknown"))
+                Err(unknown(&error))
             }
         }
     }
+
+    /// Looks once more, for a call that passed before and has waited since.
+    pub(super) fn look(&self) -> Result<(), Denial> {
+        match self.probe() {
+            Halt::Absent => Ok(()),
+            Halt::Present { .. } => Err(halted()),
+            Halt::Unknown { error } => Err(unknown(&error)),
+        }
+    }
+}
+
+fn halted() -> Denial {
+    let sentence = "Kill switch is on, so no call passes".to_owned();
+    Denial::new(Code::Halted, sentence, "halt-present")
+}
+
+fn unknown(error: &str) -> Denial {
+    let sentence = format!("Kill switch check failed with {error}, so no call passes");
+    Denial::new(Code::HaltUnknown, sentence, "halt-unknown")
 }
 
 fn probe(place: &Path) -> Halt {

@@ -33,6 +33,17 @@ pub struct Judgement {
     pub shell: Option<ShellLine>,
 }
 
+impl Judgement {
+    /// Returns the judgement of a call whose tier was found before.
+    pub const fn of_tier(tier: Tier) -> Self {
+        Self {
+            tier,
+            reasons: Vec::new(),
+            shell: None,
+        }
+    }
+}
+
 /// The stage of a call whose tier is known.
 #[derive(Debug)]
 pub struct Classified {

@@ -44,6 +44,9 @@ pub trait Chain: Send + Sync + 'static {
     }
 }
 
+/// Says whether a call that was let through still may be sent.
+pub type Look = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Which way a call goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
@@ -72,6 +75,8 @@ pub struct Call {
     line: Arc<Message>,
     /// The parameters to use instead.
     replaced: Option<String>,
+    /// Looks once more before it is sent, if it had to wait.
+    look: Option<Look>,
 }
 
 impl fmt::Debug for Call {
@@ -102,6 +107,7 @@ impl Call {
             entry: None,
             line,
             replaced: None,
+            look: None,
         }
     }
 
@@ -125,6 +131,18 @@ impl Call {
     /// Puts other parameters, one JSON object, in the place of those that came.
     pub fn replace_params(&mut self, params: String) {
         self.replaced = Some(params);
+    }
+
+    /// Has `look` asked right before the call is written to its server, should it have to wait for that:
+    /// what let it through may no longer hold then. A call that is held back fails with
+    /// [`Failure::Recalled`].
+    pub fn look_before_sending(&mut self, look: Look) {
+        self.look = Some(look);
+    }
+
+    /// Returns what is asked before it is sent.
+    pub(super) fn look(&self) -> Option<Look> {
+        self.look.clone()
     }
 
     /// Returns the line to send on, before ids and names are put in.

@@ -2,6 +2,7 @@
 //! parts themselves are not looked at, and the line is kept as it came.
 
 use super::{
+    head::IdFinder,
     id::{BadId, Id},
     json::{self, Span},
     limits::MAX_BATCH,
@@ -72,6 +73,8 @@ pub struct Malformed {
     pub reason: Reason,
     /// Its id, where one could be read.
     pub id: Option<Id>,
+    /// The id that was seen in a line that cannot be read, if that line looks like an answer.
+    pub seen_id: Option<Id>,
     /// Whether it looks like an answer; an answer is never answered.
     pub reply: bool,
 }
@@ -151,8 +154,12 @@ pub enum Parsed {
 
 /// Reads one line.
 pub fn parse(line: Vec<u8>) -> Parsed {
-    let Ok(line) = String::from_utf8(line) else {
-        return Parsed::One(Err(Malformed::bare(Reason::NotUtf8)));
+    let line = match String::from_utf8(line) {
+        Ok(line) => line,
+        Err(error) => {
+            let malformed = Malformed::unreadable(Reason::NotUtf8, error.as_bytes());
+            return Parsed::One(Err(malformed));
+        }
     };
     if line.trim_start().starts_with('[') {
         return batch(&line);
@@ -209,14 +216,19 @@ impl Parts {
 /// What is wrong with it, with its id where one could be read.
 pub fn message(line: String) -> Result<Message, Malformed> {
     let Some(parts) = Parts::of(&line) else {
-        return Err(Malformed::bare(not_json(&line)));
+        return Err(Malformed::unreadable(not_json(&line), line.as_bytes()));
     };
     match kind(&line, &parts) {
         Ok(kind) => Ok(Message { line, kind }),
         Err(reason) => {
             let id = parts.id.and_then(|span| Id::parse(line.get(span)?).ok());
             let reply = parts.method.is_none() && (parts.result.is_some() || parts.error.is_some());
-            Err(Malformed { reason, id, reply })
+            Err(Malformed {
+                reason,
+                id,
+                seen_id: None,
+                reply,
+            })
         }
     }
 }
@@ -282,15 +294,31 @@ impl Malformed {
             Kind::Notification { .. } => (None, false),
             Kind::Reply(reply) => (Some(reply.id.clone()), true),
         };
-        let reason = fault.into();
-        Self { reason, id, reply }
+        Self {
+            reason: fault.into(),
+            id,
+            seen_id: None,
+            reply,
+        }
     }
 
     const fn bare(reason: Reason) -> Self {
         Self {
             reason,
             id: None,
+            seen_id: None,
             reply: false,
+        }
+    }
+
+    fn unreadable(reason: Reason, line: &[u8]) -> Self {
+        let mut finder = IdFinder::default();
+        finder.feed(line);
+        let is_reply = !finder.saw_method();
+        let seen = finder.finish().filter(|_| is_reply);
+        Self {
+            seen_id: seen.and_then(|raw| Id::parse(&raw).ok()),
+            ..Self::bare(reason)
         }
     }
 }

@@ -107,6 +107,9 @@ pub enum Failure {
         /// The limit.
         limit: usize,
     },
+    /// It was let through, had to wait, and may not be sent any more.
+    #[error("the call waited to be sent, and may not be sent any more")]
+    Recalled,
     /// The gateway stops.
     #[error("the gateway is stopping")]
     Stopping,
@@ -126,6 +129,7 @@ impl Failure {
             | Self::BadAnswer { .. }
             | Self::NotReading { .. }
             | Self::TooMany { .. }
+            | Self::Recalled
             | Self::Stopping
             | Self::Internal(_) => -32603,
             Self::RequestTooLong { .. } | Self::LineTooLong { .. } => -32600,
@@ -153,6 +157,7 @@ impl Failure {
             Self::Version { .. } => "unsupported-version",
             Self::NoCapability(_) => "no-capability",
             Self::TooMany { .. } => "too-many-calls",
+            Self::Recalled => "recalled",
             Self::Stopping => "stopping",
             Self::Internal(_) => "internal",
         }
@@ -175,6 +180,7 @@ impl Failure {
             | Self::Version { .. }
             | Self::NoCapability(_)
             | Self::TooMany { .. }
+            | Self::Recalled
             | Self::Stopping
             | Self::Internal(_) => None,
         }

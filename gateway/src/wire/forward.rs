@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     ask, bridge,
     calls::OpenCall,
-    chain::{Answer, Call},
+    chain::{Answer, Call, Look},
     envelope::{Kind, Message, Request},
     era::Era,
     failure::Failure,
@@ -63,7 +63,7 @@ pub(super) async fn forward(
     for _ in 0..MAX_INPUT_ROUNDS {
         let sent = call
             .to_message()
-            .and_then(|message| send(open, &session, &message, renames, &more));
+            .and_then(|message| send(open, &session, &message, renames, &more, call.look()));
         let answer = match sent {
             Ok(sent) => settle(hub, open, sent, Board::new(), target.clone()).await,
             Err(failure) => return failure.into(),
@@ -95,6 +95,7 @@ fn send(
     message: &Message,
     renames: &[Rename],
     more: &str,
+    look: Option<Look>,
 ) -> Result<Sent, Failure> {
     let Kind::Request(request) = &message.kind else {
         return Err(Failure::Internal("only requests are sent on"));
@@ -107,6 +108,7 @@ fn send(
         token,
         takes_questions: asks_in_band,
         endless: false,
+        look,
     };
     if open.is_cancelled() {
         return Err(Failure::Internal("cancelled before it was sent"));

@@ -7,19 +7,16 @@ use tokio::io::AsyncRead;
 use super::{
     ask,
     catalogue::List,
-    envelope::{self, Kind, Malformed, Message, Parsed},
+    envelope::{self, Kind, Malformed, Message, Parsed, Reason},
     era::{Era, severity},
     failure::Failure,
     hub::Hub,
     id::Id,
     json::{self, Span},
-    limits::CLIENT_QUEUE_BYTES,
+    limits::{CLIENT_QUEUE_BYTES, NOTIFICATIONS, SHOWN},
     line::{Line, LineReader},
     session::Session,
 };
-
-/// How much of a line that is no message is shown to the operator, in characters.
-const SHOWN: usize = 120;
 
 /// Reads what a server says until it says no more.
 pub async fn read(hub: Arc<Hub>, session: Arc<Session>, output: impl AsyncRead + Unpin) {
@@ -69,7 +66,9 @@ fn one(hub: &Arc<Hub>, session: &Arc<Session>, message: Result<Message, Malforme
         Err(malformed) => {
             let reason = malformed.reason.to_string();
             let server = session.profile.name.to_string();
-            if let Some(id) = malformed.id.filter(|_| malformed.reply) {
+            // Whoever waits for an answer need not wait on when it has come and is none.
+            let answers = malformed.reply || malformed.reason == Reason::Empty;
+            if let Some(id) = malformed.id.filter(|_| answers).or(malformed.seen_id) {
                 let (server, reason) = (server.clone(), reason.clone());
                 session.fail(&id, Failure::BadAnswer { server, reason });
             }
@@ -144,7 +143,15 @@ fn notified(hub: &Arc<Hub>, session: &Arc<Session>, message: Message) {
         "notifications/subscriptions/acknowledged" => {}
         _ => match List::changed_by(&method) {
             Some(lists) => hub.catalogue.changed(hub, session, lists),
-            None => session.sequence.send(line),
+            None if method.starts_with(NOTIFICATIONS) => session.sequence.send(line),
+            // A client may well carry out a request that lacks its id. Nobody would have judged it.
+            None => {
+                let name = &session.profile.name;
+                let method: String = method.chars().take(SHOWN).collect();
+                hub.count(&hub.counts.server_stray, || {
+                    format!("server \"{name}\": a notification \"{method}\" was dropped: such names begin with {NOTIFICATIONS}")
+                });
+            }
         },
     }
 }

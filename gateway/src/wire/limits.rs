@@ -49,6 +49,12 @@ pub const CLIENT_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes waiting for one server above which new calls to it are refused.
 pub const SERVER_QUEUE_BYTES: usize = 64 * 1024 * 1024;
 
+/// What the names of all notifications begin with.
+pub const NOTIFICATIONS: &str = "notifications/";
+
+/// How much of what the other side wrote is shown to the operator, in characters.
+pub const SHOWN: usize = 120;
+
 /// Rounds of `input_required` that one call may take.
 pub const MAX_INPUT_ROUNDS: usize = 10;
 

@@ -1,9 +1,27 @@
 //! A line on its way out.
 
+use std::fmt;
+
 use super::json::Span;
 
 /// How far into a line a part may begin that is replaced without moving what stands behind it.
 const HEAD_BYTES: usize = 16 * 1024;
+
+/// Says right before a line is written whether it still may be.
+pub struct Guard(Box<dyn FnOnce() -> bool + Send>);
+
+impl Guard {
+    /// Returns a guard that asks `may_go`. It must not block, nor send anything along the same way.
+    pub fn new(may_go: impl FnOnce() -> bool + Send + 'static) -> Self {
+        Self(Box::new(may_go))
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Guard")
+    }
+}
 
 /// A line on its way out, without its line feed. It may be in two pieces, so that another id can be
 /// put into a large one without copying the rest.
@@ -13,6 +31,7 @@ pub struct Outgoing {
     body: String,
     /// Where the second piece begins in `body`; on a boundary of characters.
     from: usize,
+    guard: Option<Guard>,
 }
 
 impl From<String> for Outgoing {
@@ -21,6 +40,7 @@ impl From<String> for Outgoing {
             head: String::new(),
             body,
             from: 0,
+            guard: None,
         }
     }
 }
@@ -37,7 +57,19 @@ impl Outgoing {
             head: [text.get(..span.start)?, new].concat(),
             from: span.end,
             body: text,
+            guard: None,
         })
+    }
+
+    /// Returns the same line, to be written only if `guard` lets it.
+    #[must_use]
+    pub fn guarded(self, guard: Option<Guard>) -> Self {
+        Self { guard, ..self }
+    }
+
+    /// Asks its guard, if it has one that has not been asked.
+    pub fn may_go(&mut self) -> bool {
+        self.guard.take().is_none_or(|Guard(may_go)| may_go())
     }
 
     /// Returns how many bytes it has.

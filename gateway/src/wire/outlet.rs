@@ -119,7 +119,7 @@ enum Taken {
 
 impl State {
     fn take(&mut self) -> Taken {
-        let Some(mut lines) = self.queue.pop_front() else {
+        let Some(mut lines) = self.pop() else {
             return if self.ending {
                 Taken::Last
             } else {
@@ -128,13 +128,24 @@ impl State {
         };
         while let Some(line) = self.queue.front()
             && lines.bytes() + line.bytes() <= TOGETHER_BYTES
+            && let Some(line) = self.pop()
         {
             for piece in line.pieces() {
                 lines.push_str(piece);
             }
-            self.queue.pop_front();
         }
         Taken::Lines(lines)
+    }
+
+    /// Returns the next line whose guard lets it go; those that it holds back are dropped.
+    fn pop(&mut self) -> Option<Outgoing> {
+        while let Some(mut line) = self.queue.pop_front() {
+            if line.may_go() {
+                return Some(line);
+            }
+            self.bytes -= line.bytes();
+        }
+        None
     }
 }
 

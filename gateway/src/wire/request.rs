@@ -6,15 +6,16 @@ use super::{
     calls::OpenCall,
     catalogue::{Entry, List, cacheable, split_address},
     chain::{Answer, Call, Direction, Execute, Later},
-    envelope::{Message, Request},
+    envelope::{self, Message, Request},
     era::{Asker, Era, SERVER_KEY, STATELESS, implementation},
     failure::Failure,
     forward::{Rename, forward},
     hub::Hub,
+    id::Id,
     json::{self, quoted},
     link::Link,
     name,
-    session::Session,
+    session::{self, Session},
     subscription, tasks,
 };
 
@@ -427,6 +428,11 @@ async fn subscribe(
     };
     let (link, own) = (Arc::clone(&target.link), target.name.clone());
     let on = request.method == "resources/subscribe";
+    if hub.chain.is_stopped() {
+        // It is denied; no server is started to learn which era it is of.
+        let target = Some(target);
+        return through(hub, open, message, address, target, Vec::new(), "resource").await;
+    }
     let session = match link.session(hub).await {
         Ok(session) => session,
         Err(failure) => return failure.into(),
@@ -488,8 +494,11 @@ async fn listen(
             continue;
         };
         let found = find_address(hub, &open.asker, &address).await;
-        let found = found.into_iter().next();
-        targets.extend(found.map(|target| (target.link, target.name, address)));
+        if let Some(Target { link, name, .. }) = found.into_iter().next()
+            && may_subscribe(hub, &link, &name, &address).await
+        {
+            targets.push((link, name, address));
+        }
     }
     let call = Call::new(Direction::ToServer, None, Arc::clone(message));
     let (inner, open) = (Arc::clone(hub), Arc::clone(open));
@@ -500,6 +509,25 @@ async fn listen(
         )
     });
     hub.chain.answer(call, execute).await
+}
+
+/// Whether the chain lets the stream of a client without a session hear of a resource, as it decides about
+/// `resources/subscribe` of one with a session. An address that it does not let pass is left out of what
+/// is honoured.
+async fn may_subscribe(hub: &Arc<Hub>, to: &Arc<Link>, own: &str, address: &str) -> bool {
+    let params = format!("{{\"uri\":{}}}", quoted(address));
+    let line = session::request(&Id::number(0), "resources/subscribe", &params);
+    let Ok(message) = envelope::message(line) else {
+        return false;
+    };
+    let server = Some(Arc::clone(&to.profile.name));
+    let mut call = Call::new(Direction::ToServer, server, Arc::new(message));
+    call.offered = Some(address.to_owned());
+    call.name = Some(own.to_owned());
+    let execute: Execute =
+        Box::new(|_| -> Later<Answer> { Box::pin(async { Answer::Result("{}".to_owned()) }) });
+    let answer = hub.chain.answer(call, execute).await;
+    matches!(answer, Answer::Result(_))
 }
 
 /// A request for completions: of a prompt's argument, or of a template's.

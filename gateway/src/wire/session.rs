@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    fmt,
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -15,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    chain::{Answer, PeerAnswer},
+    chain::{Answer, Look, PeerAnswer},
     envelope::{Message, Reply},
     era::Era,
     failure::Failure,
@@ -23,6 +24,7 @@ use super::{
     json::{self, quoted},
     limits::{CANCEL_GRACE, MAX_EXTENSIONS, MAX_TASKS, SERVER_QUEUE_BYTES},
     lock::lock,
+    outgoing::{Guard, Outgoing},
     outlet::Outlet,
     sequence::{Sequence, Ticket},
     tasks,
@@ -111,7 +113,7 @@ pub struct Question {
 }
 
 /// How to send a request.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Manner {
     /// The progress token that came with it.
     pub token: Option<Key>,
@@ -119,6 +121,19 @@ pub struct Manner {
     pub takes_questions: bool,
     /// Whether it is a stream, which has no time to be answered in.
     pub endless: bool,
+    /// What is asked right before it is written, should it have to wait.
+    pub look: Option<Look>,
+}
+
+impl fmt::Debug for Manner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Manner")
+            .field("token", &self.token)
+            .field("takes_questions", &self.takes_questions)
+            .field("endless", &self.endless)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A request that was sent.
@@ -224,7 +239,8 @@ impl Session {
         };
         pending.requests.insert(id, open);
         drop(pending);
-        self.outlet.send(line);
+        let guard = manner.look.map(|look| self.guard(id, look));
+        self.outlet.send(Outgoing::from(line).guarded(guard));
         let start = Instant::now();
         Ok(Sent {
             session: Arc::clone(self),
@@ -240,6 +256,21 @@ impl Session {
                     self.profile.timeout
                 },
             cancelled: false,
+        })
+    }
+
+    /// Returns what holds the request back if it had to wait and `look` says no.
+    fn guard(self: &Arc<Self>, id: u64, look: Look) -> Guard {
+        // The way to the server holds what holds the session.
+        let session = Arc::downgrade(self);
+        Guard::new(move || {
+            if look() {
+                return true;
+            }
+            if let Some(session) = session.upgrade() {
+                session.fail(&Id::number(id), Failure::Recalled);
+            }
+            false
         })
     }
 

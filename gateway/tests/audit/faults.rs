@@ -7,7 +7,7 @@ use std::{
     path::Path,
     process::Command,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -170,6 +170,34 @@ fn a_lock_held_for_ever_is_given_up_and_a_reader_goes_on() {
     assert_eq!(project.verify().verdict, Verdict::Intact);
     lock.unlock().unwrap();
     append(&project, impatient(&project)).unwrap();
+}
+
+#[test]
+fn whoever_watches_hears_of_a_log_that_was_not_as_it_was_left() {
+    let project = Project::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = Arc::clone(&heard);
+    let settings = Settings {
+        listener: Listener::new(move |error| ear.lock().unwrap().push(error.to_string())),
+        ..project.settings()
+    };
+    let audit = Audit::open(&project.root(), settings).unwrap();
+    let append = || {
+        audit
+            .append(&Record::new("t", "s"), Durability::Durable)
+            .map(drop)
+            .unwrap();
+    };
+    append();
+    append();
+    assert_eq!(heard.lock().unwrap().as_slice(), <&[String]>::default());
+    fs::write(project.live(), "").unwrap();
+    append();
+    let heard = heard.lock().unwrap().join("\n");
+    assert!(
+        heard.contains("audit.gap") && heard.contains("rea audit verify"),
+        "{heard}"
+    );
 }
 
 #[test]

@@ -46,9 +46,7 @@ pub(super) fn gate(
     })?;
     let told = Arc::clone(&notify);
     let listener = Listener::new(move |error| {
-        told(&format!(
-            "AUDIT: a checkpoint or a rotation failed; the records are on file: {error}"
-        ));
+        told(&format!("AUDIT: {error}; the records of calls are on file"));
     });
     let recorder = Settings::for_user()
         .map(|settings| Settings {
