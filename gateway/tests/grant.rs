@@ -519,7 +519,8 @@ fn what_was_hardly_meant_is_said() {
         ]
         .concat()
     };
-    let rows: [(Vec<&str>, i32, &str); 5] = [
+    let rows: [(Vec<&str>, i32, &str); 6] = [
+        (add("9999999h", &[]), 2, "`always`"),
         (add("1M", &[]), 2, "`min` or `months`"),
         (add("-1h", &[]), 2, "such as 2h"),
         (add("1h", &["--ceiling", "read"]), 0, "does not cover"),
@@ -653,7 +654,10 @@ fn a_store_that_cannot_be_trusted_is_an_error_and_not_an_empty_one() {
 fn run_ends_as_its_help_says() {
     let place = Place::new();
     place.program("tool", "#!/bin/sh\nexit 9\n");
-    let rows: [(&[&str], i32); 9] = [
+    let rows: [(&[&str], i32); 12] = [
+        (&["--cwd", "/nowhere", "true"], 125),
+        (&["--time-limit", "0s", "true"], 2),
+        (&["--output-limit", "0", "true"], 2),
         (&["true"], 0),
         (&["tool"], 9),
         (&["tool | true"], 9),

@@ -26,6 +26,7 @@ struct Written<'a> {
 
 /// Only the version: whatever else a later format holds is not ours to judge.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with a `version`")]
 struct Versioned {
     version: u64,
 }

@@ -333,7 +333,7 @@ codes! {
         "An empty or relative PATH element stands for the working directory or for one below it, and \
          a link in /proc leads elsewhere for every process. Which file runs would then depend on \
          who runs the line, and where.",
-        "take the element out of PATH, or give the whole path of the program",
+        "take the element out of PATH, or give the whole path of the program, not by way of /proc",
         refused: "", plain: "/usr/bin/git status",
     }
     PathWritable = "path-writable" {
@@ -402,9 +402,10 @@ codes! {
         refused: "", plain: "ls -la",
     }
     NoInterpreter = "no-interpreter" {
-        "the kernel cannot run the file: it is no ELF program and names no interpreter",
-        "Shells guess that such a file is a script of their own, and each guesses in its own way. \
-         An interpreter must be a whole path, in the first line that the kernel reads.",
+        "the file is no ELF program, and names no interpreter that is sure to be the one that runs it",
+        "Shells guess that a file without an interpreter is a script of their own, and each guesses in its own way. \
+         An interpreter must be a whole path, in the first line that the kernel reads; `env` may look up a plain \
+         name, and be given it alone or after `-S`. Other forms may well run, but what they run is not told for sure.",
         "start the script with a line such as `#!/bin/sh`, or name the interpreter and pass the file to it",
         refused: "", plain: "sh script.sh",
     }

@@ -241,7 +241,7 @@ fn env_name(argument: Option<&str>) -> Result<&str, &'static str> {
         Some(words) => {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"%+,-./:=@_ \t".contains(&byte);
             if !words.bytes().all(plain) {
-                return Err("env -S is given quotes, escapes or variables");
+                return Err("env -S is given quotes, escapes, variables or a comment");
             }
             words
                 .split([' ', '\t'])

@@ -34,7 +34,7 @@ const PRIVATE: u32 = 0o600;
 /// be written or .mcp.json could not be read.
 #[derive(Args, Debug)]
 pub(crate) struct Init {
-    /// Write only what the gateway needs
+    /// Write only what the gateway needs; there is no other kind yet
     #[arg(long, required = true)]
     minimal: bool,
 }

@@ -285,6 +285,8 @@ impl Explain {
             judgement,
             decision,
             snapshot,
+            takes_a_line: self.arguments.is_none()
+                && rules.is_some_and(|rules| rules.shell_tools.contains_key(tool)),
         };
         let mut out = io::stdout().lock();
         let outcome = if self.json {
@@ -313,6 +315,8 @@ struct Explained<'a> {
     judgement: Judgement,
     decision: Result<(), Denial>,
     snapshot: Snapshot,
+    /// Whether the tool takes a line for a shell, and none was given.
+    takes_a_line: bool,
 }
 
 impl Explained<'_> {
@@ -370,6 +374,19 @@ impl Explained<'_> {
             level.highest()
         )?;
         match &self.decision {
+            Ok(()) if self.enabled == Some(false) => {
+                writeln!(
+                    out,
+                    "verdict: denied -- the server is disabled in the registry"
+                )
+            }
+            Ok(()) if self.enabled.is_none() && !self.server.is_empty() => {
+                writeln!(out, "verdict: denied -- the server is not in the registry")
+            }
+            Ok(()) if self.takes_a_line => writeln!(
+                out,
+                "verdict: permitted by the policy for a line that only reads; give one with --arguments"
+            ),
             Ok(()) => writeln!(out, "verdict: permitted by the policy"),
             Err(denial) => writeln!(out, "verdict: denied -- {}", escaped(&denial.text())),
         }

@@ -58,7 +58,8 @@ const PASSED_ON: [i32; 8] = [
 ///
 /// Exit status: that of the last stage that failed, or 0; 128 and the signal for one that died by
 /// a signal. 124 when a limit ended the line, 125 when it was not run, 126 when a program cannot be
-/// executed, 127 when there is none of that name.
+/// executed, 127 when there is none of that name, 141 when whoever reads its output has gone. Wrong use of
+/// the options ends with 2.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// The shell line, as one argument; put `--` before one that starts with `-`
@@ -69,11 +70,11 @@ pub(crate) struct Run {
     require_grant: bool,
 
     /// End the line after so long, for example 30s or 5m
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = some_time)]
     time_limit: Option<Duration>,
 
     /// End the line when it has written more than so many bytes, errors included
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
     output_limit: Option<u64>,
 
     /// Leave processes alone that a program started in the background
@@ -89,6 +90,11 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self) -> Answer {
+        // A status of 2 would be that of the line.
+        self.start().or_else(|failure| Ok(told(&failure, NOT_RUN)))
+    }
+
+    fn start(self) -> Answer {
         // Nobody of this user is to look into or change this process while it decides.
         set_dumpable_behavior(DumpableBehavior::NotDumpable)
             .map_err(|error| Failure::new("keeping other processes out", io::Error::from(error)))?;
@@ -144,6 +150,14 @@ impl Run {
                 Ok(told(&why, NOT_WRITTEN))
             }
         }
+    }
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time.is_zero() => Err("nothing can run for no time".to_owned()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(format!("expected a time such as 30s or 5m: {error}")),
     }
 }
 

@@ -3,10 +3,11 @@
 use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::{Map, Value};
 
 use super::{Registry, Server, ServerName, Template, looks_secret};
-use crate::terminal::escaped;
+use crate::{terminal::escaped, wire::json};
 
 /// Where a client keeps the servers of a project, seen from the project's root.
 pub const CLIENT_FILE: &str = ".mcp.json";
@@ -38,9 +39,11 @@ struct ClientFile {
 ///
 /// # Errors
 ///
-/// The text is no JSON object, or its `mcpServers` is none.
+/// The text is no JSON object, or its `mcpServers` is none, or a key stands twice.
 pub fn adopt(text: &str) -> Result<Adopted, serde_json::Error> {
     let file: ClientFile = serde_json::from_str(text)?;
+    // Clients disagree on which of two equal keys counts.
+    json::check(text).map_err(serde_json::Error::custom)?;
     let mut adopted = Adopted::default();
     let mut taken = BTreeSet::new();
     for (name, value) in file.servers {

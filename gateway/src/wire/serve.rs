@@ -28,11 +28,13 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     let mut writing = tokio::spawn(writer.run(output));
     tokio::select! {
         () = client::read(hub, input) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        _ = hangup.recv() => {} // the terminal is gone, or the session ends
         _ = &mut writing => {} // nobody reads our answers any more
     }
     stop(hub).await;

@@ -43,14 +43,18 @@ pub const MAX_EVENTS: usize = 200_000;
 /// A [`Fault`] without a place: the file is missing ([`Fault::missing`]), is no regular file,
 /// cannot be read, is too long, or is not UTF-8. A pipe at `path` is refused, not waited for.
 pub fn text_of(path: &Path) -> Result<String, Fault> {
-    let unreadable = |error: &std::io::Error| Fault {
-        missing: error.kind() == ErrorKind::NotFound,
-        ..Fault::whole(
-            path,
-            format!("cannot be read ({})", error.kind()),
-            "a file that this user can read",
-            "check that it exists and its permissions",
-        )
+    let unreadable = |error: &std::io::Error| {
+        let missing = error.kind() == ErrorKind::NotFound;
+        let advice = if missing {
+            "run `rea init --minimal` to write a first one"
+        } else {
+            "check its permissions"
+        };
+        let what = format!("cannot be read ({})", error.kind());
+        Fault {
+            missing,
+            ..Fault::whole(path, what, "a file that this user can read", advice)
+        }
     };
     let file: File = OpenOptions::new()
         .read(true)

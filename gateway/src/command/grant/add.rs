@@ -32,7 +32,7 @@ pub(super) struct Add {
     lasting: Lasting,
 
     /// Why the grant is given
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = some_text)]
     reason: String,
 
     /// The most that a covered call may do: read, write or destructive [default: destructive; for a
@@ -74,6 +74,16 @@ enum Lasting {
     Always,
 }
 
+/// A hundred years: longer times are slips of the keyboard.
+const LONGEST: Duration = Duration::from_hours(24 * 36_525);
+
+fn some_text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("say why, for whoever reads the list of grants".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 fn lasting(text: &str) -> Result<Lasting, String> {
     match text {
         "once" => Ok(Lasting::Once),
@@ -84,6 +94,9 @@ fn lasting(text: &str) -> Result<Lasting, String> {
             Err("`M` could be minutes or months; write `min` or `months`".to_owned())
         }
         time => match humantime::parse_duration(time) {
+            Ok(time) if time > LONGEST => {
+                Err("write `always` for what is to have no end".to_owned())
+            }
             Ok(time) if time.as_secs() > 0 => Ok(Lasting::Time(time)),
             Ok(_) => Err("a grant lasts for a second at least".to_owned()),
             Err(error) => Err(format!(
