@@ -5,7 +5,7 @@ use std::io;
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::head::IdFinder;
+use super::{head::IdFinder, spare};
 
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -143,11 +143,23 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         if self.skipped.is_some() && !self.buffer.is_empty() {
             self.skip();
         }
-        self.buffer.reserve(CHUNK_BYTES);
+        self.make_room();
         if self.source.read_buf(&mut self.buffer).await? == 0 {
             self.ended = true;
         }
         Ok(())
+    }
+
+    fn make_room(&mut self) {
+        let wanted = self.buffer.len() + CHUNK_BYTES;
+        if self.buffer.len() >= CHUNK_BYTES
+            && wanted > self.buffer.capacity()
+            && let Some(mut larger) = spare::take(wanted)
+        {
+            larger.extend_from_slice(&self.buffer);
+            spare::give(std::mem::replace(&mut self.buffer, larger));
+        }
+        self.buffer.reserve(CHUNK_BYTES);
     }
 
     fn rest(&mut self) -> Option<Line> {

@@ -34,6 +34,7 @@ pub mod sequence;
 pub mod serve;
 pub mod session;
 mod skip;
+mod spare;
 pub mod stdio;
 pub mod subscription;
 pub mod tasks;

@@ -96,6 +96,11 @@ impl Outgoing {
         }
     }
 
+    /// Returns the buffer of its larger piece, for other use.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.body.into_bytes()
+    }
+
     fn tail(&self) -> &str {
         self.body.get(self.from..).unwrap_or_default()
     }

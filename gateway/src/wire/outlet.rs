@@ -12,7 +12,7 @@ use tokio::{
     sync::Notify,
 };
 
-use super::outgoing::Outgoing;
+use super::{outgoing::Outgoing, spare};
 
 /// Small lines are written together up to this many bytes.
 const TOGETHER_BYTES: usize = 64 * 1024;
@@ -174,6 +174,7 @@ impl Writer {
                 for piece in lines.pieces() {
                     to.write_all(piece.as_bytes()).await?;
                 }
+                spare::give(lines.into_buffer());
             }
             to.flush().await?;
             self.shared.state().bytes -= bytes;
