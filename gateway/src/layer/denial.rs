@@ -47,7 +47,7 @@ macro_rules! codes {
 codes! {
     /// The kill switch is on.
     Halted = "halted" at "kill-switch"
-        "stop and tell the operator; only `rea unfreeze` lets calls pass again",
+        "stop and tell the operator; only `rea unfreeze --reason TEXT` lets calls pass again",
     /// Nobody can tell whether the kill switch is on.
     HaltUnknown = "halt-unknown" at "kill-switch"
         "stop and tell the operator; `rea check` shows what is wrong",
