@@ -108,6 +108,61 @@ fn instructions(hub: &Hub) -> String {
     text
 }
 
+/// A request of the client, and what it takes to answer it.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    hub: &'a Arc<Hub>,
+    open: &'a Arc<OpenCall>,
+    message: &'a Arc<Message>,
+    request: &'a Request,
+}
+
+impl Asked<'_> {
+    /// Returns the text at `path` of the parameters.
+    fn text(self, path: &[&str]) -> Option<String> {
+        let line = &self.message.line;
+        json::string(line, &json::at(line, self.request.params.as_ref()?, path)?)
+    }
+
+    /// Sends a call through the chain and, if the chain lets it, on to its server.
+    async fn through(
+        self,
+        offered: String,
+        target: Option<Target>,
+        renames: Vec<Rename>,
+        what: &'static str,
+    ) -> Answer {
+        let Self {
+            hub, open, message, ..
+        } = self;
+        let server = target
+            .as_ref()
+            .map(|target| Arc::clone(&target.link.profile.name));
+        let mut call = Call::new(Direction::ToServer, server, Arc::clone(message));
+        call.offered = Some(offered.clone());
+        let execute: Execute = match target {
+            Some(target) => {
+                call.name = Some(target.name);
+                call.entry = target.entry.map(|entry| Arc::clone(&entry.original));
+                let (hub, open, link) = (Arc::clone(hub), Arc::clone(open), target.link);
+                Box::new(move |call| -> Later<Answer> {
+                    Box::pin(async move { forward(&hub, &open, &link, &call, &renames).await })
+                })
+            }
+            None => Box::new(move |_| -> Later<Answer> {
+                Box::pin(async move {
+                    Failure::Unknown {
+                        what,
+                        name: offered,
+                    }
+                    .into()
+                })
+            }),
+        };
+        hub.chain.answer(call, execute).await
+    }
+}
+
 /// Answers every other request.
 pub async fn answer(
     hub: &Arc<Hub>,
@@ -124,33 +179,31 @@ pub async fn answer(
             .await;
     }
     let message = Arc::new(message);
+    let asked = Asked {
+        hub,
+        open,
+        message: &message,
+        request: &request,
+    };
     match request.method.as_str() {
         "ping" if !stateless => Answer::Result("{}".to_owned()),
         "server/discover" if stateless => discover(hub, &open.asker).await,
-        "tools/call" => named(hub, open, &message, &request, List::Tools).await,
-        "prompts/get" => named(hub, open, &message, &request, List::Prompts).await,
-        "resources/read" => addressed(hub, open, &message, &request).await,
-        "resources/subscribe" | "resources/unsubscribe" if !stateless => {
-            subscribe(hub, open, &message, &request).await
-        }
-        "subscriptions/listen" if stateless => listen(hub, open, &message, &request).await,
-        "completion/complete" => complete(hub, open, &message, &request).await,
-        "logging/setLevel" if !stateless => set_level(hub, open, &message, &request).await,
-        "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
-            task(hub, open, &message, &request).await
-        }
-        _ => other(hub, open, &message, &request).await,
+        "tools/call" => named(asked, List::Tools).await,
+        "prompts/get" => named(asked, List::Prompts).await,
+        "resources/read" => addressed(asked).await,
+        "resources/subscribe" | "resources/unsubscribe" if !stateless => subscribe(asked).await,
+        "subscriptions/listen" if stateless => listen(asked).await,
+        "completion/complete" => complete(asked).await,
+        "logging/setLevel" if !stateless => set_level(asked).await,
+        "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => task(asked).await,
+        _ => other(asked).await,
     }
 }
 
 /// A request about a task, for the server that has it.
-async fn task(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
-    let Some(task) = text(message, request, &["taskId"]) else {
+async fn task(asked: Asked<'_>) -> Answer {
+    let Asked { hub, request, .. } = asked;
+    let Some(task) = asked.text(&["taskId"]) else {
         return Failure::BadParams("taskId").into();
     };
     let link = match (hub.tasks.server(&task), hub.links.as_slice()) {
@@ -168,18 +221,15 @@ async fn task(
         name: method.clone(),
         entry: None,
     };
-    through(hub, open, message, method, Some(target), Vec::new(), "task").await
+    asked
+        .through(method, Some(target), Vec::new(), "task")
+        .await
 }
 
 /// A request for something that has a name: a tool or a prompt.
-async fn named(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-    list: List,
-) -> Answer {
-    let Some(offered) = text(message, request, &["name"]) else {
+async fn named(asked: Asked<'_>, list: List) -> Answer {
+    let Asked { hub, open, .. } = asked;
+    let Some(offered) = asked.text(&["name"]) else {
         return Failure::BadParams("name").into();
     };
     let found = find_name(hub, &open.asker, list, &offered).await;
@@ -200,7 +250,7 @@ async fn named(
         List::Tools => "tool",
         List::Prompts | List::Resources | List::Templates => "prompt",
     };
-    through(hub, open, message, offered, target, rename, what).await
+    asked.through(offered, target, rename, what).await
 }
 
 /// A server and what is asked of it.
@@ -254,51 +304,10 @@ fn plain_name(hub: &Hub, offered: &str) -> Option<(Arc<Link>, String)> {
     (name::offered(server, name) == offered).then(|| (Arc::clone(link), name.to_owned()))
 }
 
-/// Sends a call through the chain and, if the chain lets it, on to its server.
-async fn through(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    offered: String,
-    target: Option<Target>,
-    renames: Vec<Rename>,
-    what: &'static str,
-) -> Answer {
-    let server = target
-        .as_ref()
-        .map(|target| Arc::clone(&target.link.profile.name));
-    let mut call = Call::new(Direction::ToServer, server, Arc::clone(message));
-    call.offered = Some(offered.clone());
-    let execute: Execute = match target {
-        Some(target) => {
-            call.name = Some(target.name);
-            call.entry = target.entry.map(|entry| Arc::clone(&entry.original));
-            let (hub, open, link) = (Arc::clone(hub), Arc::clone(open), target.link);
-            Box::new(move |call| -> Later<Answer> {
-                Box::pin(async move { forward(&hub, &open, &link, &call, &renames).await })
-            })
-        }
-        None => Box::new(move |_| -> Later<Answer> {
-            Box::pin(async move {
-                Failure::Unknown {
-                    what,
-                    name: offered,
-                }
-                .into()
-            })
-        }),
-    };
-    hub.chain.answer(call, execute).await
-}
-
 /// A request for something that has an address: a resource.
-async fn addressed(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
-    let Some(address) = text(message, request, &["uri"]) else {
+async fn addressed(asked: Asked<'_>) -> Answer {
+    let Asked { hub, open, .. } = asked;
+    let Some(address) = asked.text(&["uri"]) else {
         return Failure::BadParams("uri").into();
     };
     let targets = find_address(hub, &open.asker, &address).await;
@@ -311,16 +320,9 @@ async fn addressed(
             vec![Rename { path: &["uri"], to }]
         };
         let address = address.clone();
-        let answer = through(
-            hub,
-            open,
-            message,
-            address,
-            Some(target),
-            renames,
-            "resource",
-        )
-        .await;
+        let answer = asked
+            .through(address, Some(target), renames, "resource")
+            .await;
         let error = matches!(&answer, Answer::Peer(peer) if peer.error().is_some());
         if !error {
             return answer;
@@ -329,7 +331,7 @@ async fn addressed(
     }
     match last {
         Some(answer) => answer,
-        None => through(hub, open, message, address, None, Vec::new(), "resource").await,
+        None => asked.through(address, None, Vec::new(), "resource").await,
     }
 }
 
@@ -413,25 +415,26 @@ fn fits(template: &str, address: &str) -> bool {
 }
 
 /// A subscription of a client with a session.
-async fn subscribe(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
-    let Some(address) = text(message, request, &["uri"]) else {
+async fn subscribe(asked: Asked<'_>) -> Answer {
+    let Asked {
+        hub,
+        open,
+        message,
+        request,
+    } = asked;
+    let Some(address) = asked.text(&["uri"]) else {
         return Failure::BadParams("uri").into();
     };
     let targets = find_address(hub, &open.asker, &address).await;
     let Some(target) = targets.into_iter().next() else {
-        return through(hub, open, message, address, None, Vec::new(), "resource").await;
+        return asked.through(address, None, Vec::new(), "resource").await;
     };
     let (link, own) = (Arc::clone(&target.link), target.name.clone());
     let on = request.method == "resources/subscribe";
     if hub.chain.is_stopped() {
         // It is denied; no server is started to learn which era it is of.
         let target = Some(target);
-        return through(hub, open, message, address, target, Vec::new(), "resource").await;
+        return asked.through(address, target, Vec::new(), "resource").await;
     }
     let session = match link.session(hub).await {
         Ok(session) => session,
@@ -458,16 +461,9 @@ async fn subscribe(
     let renames = vec![Rename { path: &["uri"], to }];
     let renames = if own == address { Vec::new() } else { renames };
     let offered = address.clone();
-    let answer = through(
-        hub,
-        open,
-        message,
-        offered,
-        Some(target),
-        renames,
-        "resource",
-    )
-    .await;
+    let answer = asked
+        .through(offered, Some(target), renames, "resource")
+        .await;
     if answer.result().is_some() {
         let all = &hub.subscriptions;
         // Too many to be remembered are not renewed when the server starts again.
@@ -477,12 +473,13 @@ async fn subscribe(
 }
 
 /// A stream of a client without a session.
-async fn listen(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
+async fn listen(asked: Asked<'_>) -> Answer {
+    let Asked {
+        hub,
+        open,
+        message,
+        request,
+    } = asked;
     let line = &message.line;
     let wanted = (request.params.as_ref())
         .and_then(|params| json::at(line, params, &["notifications", "resourceSubscriptions"]))
@@ -531,13 +528,9 @@ async fn may_subscribe(hub: &Arc<Hub>, to: &Arc<Link>, own: &str, address: &str)
 }
 
 /// A request for completions: of a prompt's argument, or of a template's.
-async fn complete(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
-    if let Some(offered) = text(message, request, &["ref", "name"]) {
+async fn complete(asked: Asked<'_>) -> Answer {
+    let Asked { hub, open, .. } = asked;
+    if let Some(offered) = asked.text(&["ref", "name"]) {
         let target = find_name(hub, &open.asker, List::Prompts, &offered).await;
         let renames = (target.iter())
             .map(|target| Rename {
@@ -545,9 +538,9 @@ async fn complete(
                 to: quoted(&target.name),
             })
             .collect();
-        return through(hub, open, message, offered, target, renames, "prompt").await;
+        return asked.through(offered, target, renames, "prompt").await;
     }
-    let Some(address) = text(message, request, &["ref", "uri"]) else {
+    let Some(address) = asked.text(&["ref", "uri"]) else {
         return Failure::BadParams("ref").into();
     };
     let templates = || {
@@ -577,25 +570,19 @@ async fn complete(
             to: quoted(&target.name),
         })
         .collect();
-    through(
+    asked
+        .through(address, target, renames, "resource template")
+        .await
+}
+
+async fn set_level(asked: Asked<'_>) -> Answer {
+    let Asked {
         hub,
         open,
         message,
-        address,
-        target,
-        renames,
-        "resource template",
-    )
-    .await
-}
-
-async fn set_level(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
-    let Some(level) = text(message, request, &["level"]) else {
+        request,
+    } = asked;
+    let Some(level) = asked.text(&["level"]) else {
         return Failure::BadParams("level").into();
     };
     hub.set_log_level(level.clone());
@@ -633,12 +620,8 @@ async fn set_level(
 
 /// A request that we do not know. A single server gets it as it is; with several, nobody could say
 /// which one is meant.
-async fn other(
-    hub: &Arc<Hub>,
-    open: &Arc<OpenCall>,
-    message: &Arc<Message>,
-    request: &Request,
-) -> Answer {
+async fn other(asked: Asked<'_>) -> Answer {
+    let Asked { hub, request, .. } = asked;
     let method = request.method.clone();
     let [link] = hub.links.as_slice() else {
         return Failure::NoMethod(method).into();
@@ -649,10 +632,5 @@ async fn other(
         name: method.clone(),
         entry,
     });
-    through(hub, open, message, method, target, Vec::new(), "method").await
-}
-
-fn text(message: &Message, request: &Request, path: &[&str]) -> Option<String> {
-    let line = &message.line;
-    json::string(line, &json::at(line, request.params.as_ref()?, path)?)
+    asked.through(method, target, Vec::new(), "method").await
 }
