@@ -118,10 +118,13 @@ impl Judge<'_, '_> {
         }
         let path = self.path_here(path);
         self.names_path(&path, Access::Read, word.span);
-        if is_secret(&path) {
+        let directory = self.facts.directory.filter(|_| !path.starts_with('/'));
+        let whole = directory.map(|directory| format!("{directory}/{path}"));
+        let is = |known: fn(&str) -> bool| known(&path) || whole.as_deref().is_some_and(known);
+        if is(is_secret) {
             self.met(Rule::ReadsSecret, word, "");
         }
-        if is_device(&path) {
+        if is(is_device) {
             self.met(Rule::ReadsDevice, word, "");
         }
     }
