@@ -91,8 +91,12 @@ impl Sub {
             let place = || format!("sub.{:?}", self.names.join(" "));
             let raw: Raw = serde_json::from_str(self.raw.get())
                 .map_err(|error| ModelError::of_json(place(), &error))?;
-            if !raw.names.is_empty() || !raw.shared.is_empty() || raw.any_option.is_some() {
-                let problem = "`names`, `shared` and `any-option` stand at the top of a model only";
+            if !raw.names.is_empty()
+                || !raw.shared.is_empty()
+                || raw.any_option.is_some()
+                || raw.argument_files
+            {
+                let problem = "`names`, `shared`, `any-option` and `argument-files` stand at the top of a model only";
                 return Err(ModelError::new(place(), problem.to_owned()));
             }
             Command::new(raw, shared, outer.syntax).map_err(|error| error.inside(&place()))
