@@ -67,6 +67,11 @@ impl When {
             && !self.absent.iter().any(|name| is_given(name))
     }
 
+    /// Returns whether it names no option, and so holds always.
+    pub(super) fn has_no_condition(&self) -> bool {
+        self.given.is_empty() && self.absent.is_empty()
+    }
+
     pub(super) fn conditions(&self) -> impl Iterator<Item = &str> {
         self.given.iter().chain(&self.absent).map(String::as_str)
     }
@@ -192,6 +197,13 @@ impl When {
             harmless: raw.harmless,
         })
     }
+}
+
+/// Returns what is wrong with groups of options, whether or not a command uses them.
+pub(super) fn fault_of(groups: &Groups) -> Option<String> {
+    let mut options = Vec::new();
+    let read = read_groups(groups, &mut options);
+    read.and_then(|()| Table::new(options)).err()
 }
 
 fn read_groups(groups: &Groups, options: &mut Vec<Opt>) -> Result<(), String> {
