@@ -208,3 +208,101 @@ fn models_are_listed_shown_and_checked_with_where_they_are_from() {
     assert!(out.contains("bad.toml:5: "), "{out}");
     assert_eq!(user.rea(&["models", "check", "/frobnicate"]).0, Some(2));
 }
+
+#[test]
+fn what_is_no_plain_file_is_an_error_and_not_waited_for() {
+    let user = User::new(&[("frob.toml", FROB)]);
+    let pipe = user.root.path().join("rea/models/pipe.toml");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let (status, _, errors) = user.rea(&["models", "check", pipe.to_str().unwrap()]);
+    assert_eq!(status, Some(2));
+    assert!(errors.contains("is not a plain file"), "{errors}");
+    let (status, _, errors) = user.rea(&["models", "list"]);
+    assert_eq!(status, Some(2));
+    assert!(errors.contains("is not a plain file"), "{errors}");
+}
+
+#[test]
+fn a_large_model_is_checked_in_time_and_one_too_large_is_not_read() {
+    let user = User::new(&[]);
+    let path = user.root.path().join("big.toml");
+    let check = |count: usize| {
+        let options: Vec<String> = (0..count)
+            .map(|number| format!("\"--o{number}\""))
+            .collect();
+        let text = format!("{FROB}[options]\nread = [{}]\n", options.join(","));
+        fs::write(&path, text).unwrap();
+        let start = std::time::Instant::now();
+        let (status, _, errors) = user.rea(&["models", "check", path.to_str().unwrap()]);
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+        (status, errors)
+    };
+    assert_eq!(check(80_000).0, Some(0));
+    let (status, errors) = check(200_000);
+    assert_eq!(status, Some(2));
+    assert!(errors.contains("larger than"), "{errors}");
+}
+
+#[test]
+fn a_model_that_could_mean_two_things_has_a_fault() {
+    let rows = [
+        ("names = [\"\"]", "", "is no name of a program"),
+        ("names = [\"/bin/frob\"]", "", "is no name of a program"),
+        ("names = [\"fr\\u0000ob\"]", "", "is no name of a program"),
+        ("names = [\"fr ob\"]", "", "is no name of a program"),
+        ("names = [\"frob\", \"frob\"]", "", "listed twice"),
+        ("names = [\"eval\"]", "", "builtin of shells"),
+        ("names = [\"frob\", \".\"]", "", "builtin of shells"),
+        (
+            "names = [\"frob\"]",
+            "bare = \"read\"\n[sub.a]\n[sub.\"a b\"]\n",
+            "two sub-commands are called",
+        ),
+        (
+            "names = [\"frob\"]",
+            "bare = \"read\"\n[sub.\"\"]\n",
+            "has no name",
+        ),
+        (
+            "names = [\"frob\"]",
+            "[shared.x]\nfrobnicate = [\"-a\"]\n",
+            "frobnicate",
+        ),
+        (
+            "names = [\"frob\"]",
+            "[[when]]\nalways = [\"network\"]\n",
+            "when it holds",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (names, rest, part) in rows {
+        let text = format!("{names}\nsummary = \"frobs\"\nmanual = [\"frob(1)\"]\n{rest}");
+        let user = User::new(&[("frob.toml", &text)]);
+        let path = user.root.path().join("rea/models/frob.toml");
+        let (status, out, _) = user.rea(&["models", "check", path.to_str().unwrap()]);
+        let (loaded, ..) = user.rea(&["models", "list"]);
+        if status != Some(1) || !out.contains(part) || loaded != Some(2) {
+            wrong.push(format!("{text:?}: {status:?} {loaded:?} {out:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn replacing_models_are_marked_in_the_list_and_odd_characters_are_escaped() {
+    let replaces = format!("replaces-shipped = true\n{SORT}");
+    let odd = FROB.replace("\"frobs\"", "\"fro\\u001b[2Jbs\"");
+    let user = User::new(&[("frob.toml", &odd), ("sort.toml", &replaces)]);
+    let (_, out, _) = user.rea(&["models", "list"]);
+    let line = out.lines().find(|line| line.starts_with("sort ")).unwrap();
+    assert!(
+        line.contains("(yours, instead of the shipped one: "),
+        "{line}"
+    );
+    let (_, out, _) = user.rea(&["models", "show", "frob"]);
+    assert!(
+        out.contains("frob: fro") && !out.contains('\u{1b}'),
+        "{out:?}"
+    );
+}

@@ -14,31 +14,31 @@ impl Judge<'_, '_> {
         match role {
             Role::Text => {}
             Role::OneOf(listed) => {
-                if !listed.iter().any(|known| **known == *text) {
-                    self.met(Rule::UnexpectedOperand, word, "");
-                }
+                let unlisted = !listed.iter().any(|known| **known == *text);
+                self.met_if(unlisted, Rule::UnexpectedOperand, word, "");
             }
             Role::ShellText => {
-                if text.contains('[') && text.contains(['$', '`']) {
-                    self.met(Rule::RunsCode, word, "some shells evaluate the subscript");
-                }
+                let evaluated = text.contains('[') && text.contains(['$', '`']);
+                let detail = "some shells evaluate the subscript";
+                self.met_if(evaluated, Rule::RunsCode, word, detail);
             }
             Role::Word => {
-                if text.contains('=') {
-                    let detail = "sets a variable, which can name programs";
-                    self.met(Rule::UnexpectedOperand, word, detail);
-                }
+                let detail = "sets a variable, which can name programs";
+                self.met_if(text.contains('='), Rule::UnexpectedOperand, word, detail);
             }
             Role::Asks => {
-                if !only_asks(text) {
-                    let detail = "an operation that is not known to only ask";
-                    self.met(Rule::UnknownSubcommand, word, detail);
-                }
+                let detail = "an operation that is not known to only ask";
+                self.met_if(!only_asks(text), Rule::UnknownSubcommand, word, detail);
+            }
+            Role::Name => {
+                let is_path = text.contains('/') || text.starts_with('.');
+                self.met_if(is_path, Rule::RunsProgram, word, "a path to programs");
+            }
+            Role::AtHost => {
+                self.met_if(text.contains('@'), Rule::Network, word, "looks the name up");
             }
             Role::Plus => {
-                if !text.starts_with('+') {
-                    self.met(Rule::UnexpectedOperand, word, "");
-                }
+                self.met_if(!text.starts_with('+'), Rule::UnexpectedOperand, word, "");
             }
             Role::AtPath => {
                 let file = text.strip_prefix('@').or_else(|| {
@@ -101,14 +101,18 @@ impl Judge<'_, '_> {
             Role::Host => self.met(Rule::Network, word, ""),
             Role::Revision => self.revision(text, word),
             Role::GitFormat => {
-                if text.contains("%G") || text.contains("signature") {
-                    self.met(Rule::RunsHelper, word, "runs gpg");
-                }
+                self.met_if(shows_signatures(text), Rule::RunsHelper, word, "runs gpg");
             }
             Role::Remote => self.remote(text, word),
             Role::Refspec => self.refspec(text, word),
             Role::RemotePath | Role::RemoteWrite => self.copies(role, word, text),
             Role::Causes(caused) => self.met(*caused, word, ""),
+        }
+    }
+
+    fn met_if(&mut self, holds: bool, rule: Rule, word: &Arg<'_>, detail: &str) {
+        if holds {
+            self.met(rule, word, detail);
         }
     }
 
@@ -118,10 +122,13 @@ impl Judge<'_, '_> {
         }
         let path = self.path_here(path);
         self.names_path(&path, Access::Read, word.span);
-        if is_secret(&path) {
+        let directory = self.facts.directory.filter(|_| !path.starts_with('/'));
+        let whole = directory.map(|directory| format!("{directory}/{path}"));
+        let is = |known: fn(&str) -> bool| known(&path) || whole.as_deref().is_some_and(known);
+        if is(is_secret) {
             self.met(Rule::ReadsSecret, word, "");
         }
-        if is_device(&path) {
+        if is(is_device) {
             self.met(Rule::ReadsDevice, word, "");
         }
     }
@@ -193,6 +200,13 @@ impl Judge<'_, '_> {
             self.met(Rule::Network, word, "");
         }
     }
+}
+
+/// Returns whether a format asks for a signature: `%G?`, which `+`, `-` and a blank may stand in, or by its name.
+fn shows_signatures(format: &str) -> bool {
+    let mut parts = format.split('%').skip(1);
+    parts.any(|part| part.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+        || format.contains("signature")
 }
 
 /// Returns whether an operation of a service has a name that promises to change nothing and tell no secret.

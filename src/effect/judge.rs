@@ -150,6 +150,16 @@ impl<'m, 'f> Judge<'m, 'f> {
                 self.met(Rule::HazardousEnvironment, program, name);
             }
         }
+        if model.argument_files() {
+            let given = words.iter().skip(1);
+            for word in given.filter(|word| word.text.starts_with('@')) {
+                self.met(
+                    Rule::OptionsFromFile,
+                    word,
+                    "the file stands for more words",
+                );
+            }
+        }
         let levels = Levels::of(model, words);
         if let Some((at, rule, detail)) = &levels.fault
             && let Some(word) = words.get(*at)

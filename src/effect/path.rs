@@ -130,7 +130,7 @@ pub(crate) fn place(path: &str, facts: &Facts<'_>) -> Place {
 
 /// Returns whether the file is known to hold secrets.
 pub(crate) fn is_secret(path: &str) -> bool {
-    let (absolute, path) = normal(path);
+    let (absolute, path) = reached(path);
     let path = lower(&path);
     let mut parts = path.split('/');
     let (first, second) = (parts.next(), parts.next());
@@ -227,7 +227,7 @@ const SECRET_ENDS: &[&str] = &[
 
 /// Returns whether the path is a device that holds more than a stream of bytes.
 pub(crate) fn is_device(path: &str) -> bool {
-    let (absolute, path) = normal(path);
+    let (absolute, path) = reached(path);
     let first = path.split('/').next().unwrap_or_default();
     // To `gawk` a file under these is a connection.
     if absolute && matches!(first, "inet" | "inet4" | "inet6") {
@@ -241,6 +241,41 @@ pub(crate) fn is_device(path: &str) -> bool {
         name,
         "null" | "zero" | "full" | "random" | "urandom" | "stdin" | "stdout" | "stderr"
     ) && !matches!(first, "fd" | "shm")
+}
+
+/// Returns the same as [`normal`] for the file that the path could reach.
+///
+/// How far down the working directory lies is not known, so a path that climbs out of it may start
+/// anywhere. The links under `/proc` and `/dev/fd` lead anywhere too.
+fn reached(path: &str) -> (bool, Cow<'_, str>) {
+    let (absolute, plain) = normal(path);
+    let climbs = plain.starts_with("../");
+    if !climbs && !path.contains("proc/") && !path.contains("fd/") {
+        return (absolute, plain);
+    }
+    let (mut parts, mut anywhere): (Vec<&str>, bool) = (Vec::new(), absolute);
+    for part in path.split('/') {
+        if is_link(&parts) {
+            parts.clear();
+            anywhere = true;
+        }
+        match part {
+            "" | "." => {}
+            ".." => anywhere |= parts.pop().is_none(),
+            name => parts.push(name),
+        }
+    }
+    (anywhere, Cow::Owned(parts.join("/")))
+}
+
+/// Returns whether the parts name a link to a directory that some process has open or is in.
+fn is_link(parts: &[&str]) -> bool {
+    let of_process = match *parts {
+        ["dev", "fd", _] => return true,
+        ["proc", _, "task", _, ref rest @ ..] | ["proc", _, ref rest @ ..] => rest,
+        _ => return false,
+    };
+    matches!(*of_process, ["root" | "cwd"] | ["fd" | "map_files", _])
 }
 
 /// Returns whether the path is absolute, and its parts with `.` and `..` resolved, joined by slashes.
@@ -345,7 +380,19 @@ mod tests {
             ("/proc/1/environ", true),
             ("proc/1/environ", false),
             ("/etc/./shadow", true),
+            ("//etc//shadow", true),
+            ("../../../etc/shadow", true),
+            ("a/../../etc/./shadow", true),
+            ("../../proc/1/environ", true),
+            ("/proc/self/root/etc/shadow", true),
+            ("/proc/self/cwd/../../etc/shadow", true),
+            ("/proc/self/root/proc/1/environ", true),
+            ("proc/7/task/8/root/etc/shadow", true),
+            ("/proc/self/fd/3/../etc/shadow", true),
+            ("/dev/fd/3/etc/shadow", true),
             ("/etc/passwd", false),
+            ("../etc/passwd", false),
+            ("/proc/self/status", false),
             ("/home/a/.ssh/id_x", true),
             ("/home/a/.ssh/id_x.pub", false),
             ("a.pem", true),
@@ -368,6 +415,14 @@ mod tests {
             ("/dev/disk/by-id/x", true),
             ("dev/sda", false),
             ("/x/../dev/mem", true),
+            ("../../../../../dev/watchdog", true),
+            ("../../inet/tcp/0/h/80", true),
+            ("/proc/self/root/dev/watchdog", true),
+            ("/proc/self/cwd/../dev/sda", true),
+            ("/proc/thread-self/root/dev/sda", true),
+            ("/proc/self/fd/0", false),
+            ("../dev/null", false),
+            ("..", false),
         ];
         let wrong: Vec<_> = rows
             .iter()

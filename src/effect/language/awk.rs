@@ -85,32 +85,40 @@ fn is_number(text: &str) -> bool {
 
 /// Decides whether a `/` starts a regular expression or divides.
 ///
-/// After a `)` it can be either; with a second `/` on the line it is not read.
+/// Where versions differ, or the grammar would have to be known, a `/` with a second one on the line is
+/// not read.
 fn starts_expression(before: Option<&Token<'_>>, rest: &str) -> Result<bool, String> {
     match before {
-        Some(Token::Operator(")")) => {
-            let line = rest
-                .get(1..)
-                .unwrap_or_default()
-                .lines()
-                .next()
-                .unwrap_or_default();
-            if line.contains('/') {
-                return Err("a / after a ) that may divide or start an expression".into());
-            }
-            Ok(false)
-        }
+        Some(Token::Operator("$")) => Err("a / after a $".into()),
+        Some(Token::Operator(")")) => divides_alone(rest, "a )"),
+        Some(Token::Name(name)) if BEFORE_EXPRESSIONS.contains(name) => Ok(true),
+        Some(Token::Name(name)) if KEYWORDS.contains(name) => Err(format!("a / after {name}")),
+        Some(Token::Name(name)) if FUNCTIONS.contains(name) => divides_alone(rest, name),
         Some(
-            Token::Operator("]" | "++" | "--" | "$")
+            Token::Operator("]" | "++" | "--")
+            | Token::Name(_)
             | Token::Number
             | Token::Text(_)
             | Token::Expression,
         ) => Ok(false),
-        Some(Token::Name("getline")) => Err("a / after getline".into()),
-        Some(Token::Name(name)) => Ok(KEYWORDS.contains(name)),
         Some(Token::Operator(_) | Token::Break) | None => Ok(true),
     }
 }
+
+/// Takes the `/` at the start of `rest` for a division if nothing on its line could end an expression.
+fn divides_alone(rest: &str, before: &str) -> Result<bool, String> {
+    let line = rest.get(1..).and_then(|after| after.lines().next());
+    let line = line.unwrap_or_default();
+    if line.contains('/') || line.ends_with('\\') {
+        return Err(format!(
+            "a / after {before} that may divide or start an expression"
+        ));
+    }
+    Ok(false)
+}
+
+/// Words of every version after which a `/` starts an expression.
+const BEFORE_EXPRESSIONS: &[&str] = &["do", "else", "exit", "in", "print", "printf", "return"];
 
 fn quoted<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, String> {
     cursor.next();
@@ -131,18 +139,26 @@ fn quoted<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, String> {
     Err("a string without an end".into())
 }
 
+/// Reads a regular expression up to the `/` that ends it in every version.
+///
+/// Some versions end it at a `/` inside brackets and some do not, and they tell differently where the
+/// brackets end: what is unusual inside brackets is not read.
 fn expression(cursor: &mut Cursor<'_>) -> Result<(), String> {
     cursor.next();
     let mut bracket = false;
     while let Some(character) = cursor.next() {
         match character {
-            // Some versions end the expression at a `/` inside brackets and some do not.
-            '/' if bracket => return Err("a / inside brackets".into()),
+            '/' | '"' if bracket => return Err(format!("{character:?} inside brackets")),
             '/' => return Ok(()),
-            '\\' => {
-                cursor.next();
-            }
-            '[' if !bracket => {
+            '\\' => match cursor.next() {
+                Some('[' | ']') if bracket => {
+                    return Err("a bracket with a backslash inside brackets".into());
+                }
+                Some('\n') | None => break,
+                Some(_) => {}
+            },
+            '[' if bracket => class(cursor)?,
+            '[' => {
                 bracket = true;
                 cursor.eat("^");
                 cursor.eat("]");
@@ -153,6 +169,20 @@ fn expression(cursor: &mut Cursor<'_>) -> Result<(), String> {
         }
     }
     Err("an expression without an end".into())
+}
+
+/// Reads the rest of a class such as `[:alpha:]` behind its first bracket.
+fn class(cursor: &mut Cursor<'_>) -> Result<(), String> {
+    let named = cursor.eat(":")
+        && !cursor
+            .take_while(|character| character.is_ascii_lowercase())
+            .is_empty()
+        && cursor.eat(":]");
+    if named {
+        Ok(())
+    } else {
+        Err("a bracket inside brackets".into())
+    }
 }
 
 const KEYWORDS: &[&str] = &[
@@ -310,17 +340,29 @@ fn redirect(target: Option<&Token<'_>>, after: Option<&Token<'_>>, reading: &mut
     }
 }
 
-/// Returns whether the `<` at `index` belongs to a `getline` before it.
+/// Returns whether the `<` at `index` may belong to a `getline` before it in the same statement.
 fn reads_line(tokens: &[Token<'_>], index: usize) -> bool {
-    let statement = tokens.get(..index).unwrap_or_default().iter().rev();
-    statement
-        .take_while(|token| {
-            !matches!(
-                token,
-                Token::Break | Token::Operator(";" | "{" | "}" | "&&" | "||")
-            )
-        })
-        .any(|token| *token == Token::Name("getline"))
+    let mut asked = false;
+    let mut goes_on = false;
+    for token in tokens.get(..index).unwrap_or_default() {
+        match token {
+            Token::Name("getline") => asked = true,
+            Token::Break if goes_on => continue,
+            Token::Break | Token::Operator(";" | "{" | "}") => asked = false,
+            Token::Name(_)
+            | Token::Number
+            | Token::Text(_)
+            | Token::Expression
+            | Token::Operator(_) => {}
+        }
+        goes_on = continues(token);
+    }
+    asked
+}
+
+/// Returns whether a statement goes on behind a line break that follows the token.
+fn continues(token: &Token<'_>) -> bool {
+    matches!(token, Token::Operator("," | "&&" | "||" | "?" | ":"))
 }
 
 /// Whether the tokens belong to the arguments of a `print`.
@@ -349,7 +391,7 @@ impl Printing {
             | Token::Expression
             | Token::Operator(_) => {}
         }
-        self.goes_on = matches!(token, Token::Operator("," | "&&" | "||" | "?" | ":"));
+        self.goes_on = continues(token);
     }
 
     fn redirects(&self) -> bool {
@@ -389,6 +431,23 @@ mod tests {
                 "{ getline / x; system(\"id\") / 2 }",
                 &[Rule::UnreadableCode],
             ),
+            (
+                "/[[:alpha:]/\"]/ {system(\"id\") #\"",
+                &[Rule::UnreadableCode],
+            ),
+            ("/[[.a.]]/", &[Rule::UnreadableCode]),
+            ("/[[:alpha:][:digit:]_]+/ {print}", &[]),
+            ("/[^]x]/ && /\\[a\\]/ {print}", &[]),
+            ("$/\"/ + system(\"id\") /\"/", &[Rule::UnreadableCode]),
+            ("length / 2 > 3", &[]),
+            ("length /\"/ + system(\"id\") /\"/", &[Rule::UnreadableCode]),
+            (
+                "{ default /\"/ + system(\"id\") /\"/ }",
+                &[Rule::UnreadableCode],
+            ),
+            ("{ getline x[1&&1] < \"file\" }", &[Rule::ReadsFromCode]),
+            ("{ getline x[1&&\n1] < \"file\" }", &[Rule::ReadsFromCode]),
+            ("{ getline\n if (a < b) print }", &[]),
             ("@load \"x\"", &[Rule::UnreadableCode]),
             (
                 "BEGIN { f = \"system\"; @f(\"id\") }",

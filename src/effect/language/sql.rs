@@ -9,8 +9,10 @@ use super::cursor::{Cursor, is_name};
 pub(super) fn read(text: &str) -> Reading {
     let mut reading = Reading::default();
     let text = text.trim();
-    let problem = if let Some(command) = text.strip_prefix(['\\', '.']) {
-        shell_command(command)
+    let problem = if let Some(command) = text.strip_prefix('\\') {
+        listing(command, is_psql_listing)
+    } else if let Some(command) = text.strip_prefix('.') {
+        listing(command, |name| SQLITE_LISTINGS.contains(&name))
     } else {
         statement(text)
     };
@@ -20,34 +22,35 @@ pub(super) fn read(text: &str) -> Reading {
     reading
 }
 
-/// Commands that list what there is.
-fn shell_command(command: &str) -> Result<(), String> {
-    let mut words = command.split_whitespace();
+/// Commands of `sqlite3` that list what there is. It accepts any of its commands cut short, so that `.l`
+/// is `.load`: only whole names are known here.
+const SQLITE_LISTINGS: &[&str] = &[
+    "databases",
+    "dbinfo",
+    "fullschema",
+    "indexes",
+    "indices",
+    "schema",
+    "tables",
+];
+
+/// Returns whether a command of `psql` lists what there is: `\l`, or `\d` and more letters.
+fn is_psql_listing(name: &str) -> bool {
+    let letters = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'+' | b'S'));
+    matches!(name, "l" | "l+" | "conninfo" | "z") || (name.starts_with('d') && letters)
+}
+
+/// Reads a command and its words, which must be names or patterns.
+fn listing(command: &str, is_listing: impl Fn(&str) -> bool) -> Result<(), String> {
+    let mut words = command.split([' ', '\t']).filter(|word| !word.is_empty());
     let name = words.next().unwrap_or_default();
-    let describes = name.starts_with('d')
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'+' | b'S'));
-    let describes = describes && !matches!(name, "dump" | "databases" | "dbinfo" | "dbconfig");
-    let lists = matches!(
-        name,
-        "tables"
-            | "schema"
-            | "indexes"
-            | "indices"
-            | "databases"
-            | "dbinfo"
-            | "l"
-            | "l+"
-            | "conninfo"
-            | "z"
-            | "fullschema"
-    );
     let harmless = |word: &str| {
         word.chars()
             .all(|c| is_name(c) || matches!(c, '.' | '*' | '%' | '-'))
     };
-    if (lists || describes) && words.all(harmless) {
+    if is_listing(name) && !command.starts_with([' ', '\t']) && words.all(harmless) {
         Ok(())
     } else {
         Err(format!("the command {name:?}"))
@@ -78,6 +81,7 @@ const CHANGES: &[&str] = &[
     "drop",
     "dumpfile",
     "execute",
+    "fsdir",
     "grant",
     "handler",
     "import",
@@ -113,6 +117,7 @@ const CHANGES: &[&str] = &[
     "upsert",
     "use",
     "vacuum",
+    "zipfile",
 ];
 
 /// Words that may stand before a bracket, and functions that compute and do nothing else.
@@ -239,6 +244,17 @@ fn statement(text: &str) -> Result<(), String> {
                 if !cursor.eat(&next.to_string()) {
                     return Err("a quoted part without an end, or with a backslash in it".into());
                 }
+                if calls(&mut cursor) {
+                    return Err("a function with a quoted name".into());
+                }
+            }
+            // To some a quoted name, to others a subscript: only what is the same to both is read.
+            '[' if !is_subscript(cursor.rest()) => return Err("a [ and what follows it".into()),
+            ']' => {
+                cursor.next();
+                if calls(&mut cursor) {
+                    return Err("a function with a quoted name".into());
+                }
             }
             digit if digit.is_ascii_digit() => {
                 let number = cursor.take_while(|c| is_name(c) || c == '.');
@@ -265,8 +281,7 @@ fn statement(text: &str) -> Result<(), String> {
                 if CHANGES.contains(&word.as_str()) {
                     return Err(format!("the word {word:?}"));
                 }
-                cursor.take_while(char::is_whitespace);
-                if cursor.peek() == Some('(')
+                if calls(&mut cursor)
                     && !BEFORE_BRACKETS.contains(&word.as_str())
                     && !(words == 2 && is_alias(text, &word))
                 {
@@ -279,7 +294,7 @@ fn statement(text: &str) -> Result<(), String> {
             '-' if cursor.rest().starts_with("--") => return Err("a comment".into()),
             '/' if cursor.rest().starts_with("/*") => return Err("a comment".into()),
             '=' if pragma => return Err("a pragma that is set".into()),
-            mark if "()*,.+-/%<>=!|[]:^~&".contains(mark) => {
+            mark if "()*,.+-/%<>=!|[:^~&".contains(mark) => {
                 cursor.next();
             }
             other => return Err(format!("{other:?}")),
@@ -289,6 +304,21 @@ fn statement(text: &str) -> Result<(), String> {
         return Err("no statement".into());
     }
     Ok(())
+}
+
+/// Returns whether a bracket follows, which makes a call of the name before it.
+fn calls(cursor: &mut Cursor<'_>) -> bool {
+    cursor.take_while(char::is_whitespace);
+    cursor.peek() == Some('(')
+}
+
+/// Returns whether `rest` starts with a subscript, as in `a[1:2]`, without anything quoted in it.
+fn is_subscript(rest: &str) -> bool {
+    let inside = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    inside.is_some_and(|(inside, _)| {
+        let plain = |c: char| is_name(c) || matches!(c, ' ' | ',' | ':' | '-' | '+');
+        inside.chars().all(plain) && !inside.contains("--")
+    })
 }
 
 /// Returns whether `word` is a name that the statement gives to a part of itself, as in `with x (a) as`.
@@ -313,6 +343,8 @@ mod tests {
             "with x as (select 1) select * from x",
             "with x (a) as (select 1) select a from x",
             "pragma table_info(t)",
+            "select a[1], \"b c\" from t where d in ('x')",
+            "select [a] from t",
             "explain select 1",
         ];
         let wrong = [
@@ -325,6 +357,21 @@ mod tests {
             "\\o f",
             ".shell id",
             ".read f",
+            ".l",
+            ".l f",
+            ".dt",
+            ".tab",
+            ".tables\n.shell id",
+            "\\tables",
+            "select \"edit\"('x')",
+            "select \"load_extension\" ('x')",
+            "select [writefile](1, 2)",
+            "select [writefile]\n(1, 2)",
+            "select `edit`(1)",
+            "select [a'], writefile(1, 2), [']",
+            "select main.\"edit\"(1)",
+            "select \"edit\"/**/(1)",
+            "select * from fsdir where path = '/'",
             "with x as (delete from t returning *) select * from x",
             "select load_extension('x')",
             "pragma user_version = 3",

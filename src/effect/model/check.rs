@@ -1,11 +1,44 @@
 //! Whether a model is sound as a whole.
 
-use super::command::Command;
+use std::collections::BTreeSet;
+
+use super::command::{Command, fault_of};
 use super::error::ModelError;
 use super::option::Opt;
 use super::role::Role;
 use super::{Model, Shared};
 use crate::effect::tier::Tier;
+
+/// Words by which shells run or evaluate the words after them. No program has such a name where a shell
+/// reads the line, so that a model would speak of something else.
+const OF_SHELLS: &[&str] = &[
+    ".",
+    "alias",
+    "bind",
+    "builtin",
+    "command",
+    "compgen",
+    "complete",
+    "coproc",
+    "declare",
+    "enable",
+    "eval",
+    "exec",
+    "export",
+    "fc",
+    "let",
+    "local",
+    "mapfile",
+    "nocorrect",
+    "noglob",
+    "readarray",
+    "readonly",
+    "repeat",
+    "sched",
+    "source",
+    "trap",
+    "typeset",
+];
 
 impl Model {
     /// Reads every sub-command and returns all faults; none means that the model can be used.
@@ -20,6 +53,19 @@ impl Model {
         if self.manual.is_empty() {
             fault("manual", "name the manual that the facts come from");
         }
+        let mut names = BTreeSet::new();
+        for name in &self.names {
+            if let Some(problem) = fault_of_name(name) {
+                fault("names", &format!("{name:?} {problem}"));
+            } else if !names.insert(name) {
+                fault("names", &format!("{name:?} is listed twice"));
+            }
+        }
+        for (name, groups) in &self.shared {
+            if let Some(problem) = fault_of(groups) {
+                fault(&format!("shared.{name}"), &problem);
+            }
+        }
         check_command(
             &[&self.command],
             &self.shared,
@@ -29,6 +75,20 @@ impl Model {
         );
         faults
     }
+}
+
+/// Returns what keeps a word from being the name of a program.
+fn fault_of_name(name: &str) -> Option<&'static str> {
+    if name.is_empty() || name.starts_with('-') {
+        return Some("is no name of a program");
+    }
+    let odd = |character: char| character == '/' || character.is_control();
+    if name.contains(odd) || name.contains(char::is_whitespace) {
+        return Some("is no name of a program: it holds a slash, a blank or a control character");
+    }
+    OF_SHELLS
+        .contains(&name)
+        .then_some("is a builtin of shells that runs or evaluates other words, and no program")
 }
 
 /// Checks a command, the last of those that lead to it.
@@ -45,39 +105,10 @@ fn check_command(
     let mut fault = |key: &str, problem: String| {
         faults.push(ModelError::new(format!("{place}{key}"), problem));
     };
-    for when in &command.when {
-        for name in when.conditions() {
-            let inherited = outer.iter().filter(|command| command.inherit);
-            let mut tables = inherited
-                .map(|command| &command.table)
-                .chain([&command.table]);
-            if !tables.any(|table| table.options.iter().any(|option| has(option, name))) {
-                fault("when", format!("{name:?} is no option of the command"));
-            }
-        }
-        for (name, indices) in when.table.names() {
-            let shape =
-                |option: Option<&Opt>| option.map(|option| (option.values.len(), option.optional));
-            let known = command
-                .table
-                .named(name)
-                .and_then(|(_, indices)| indices.first());
-            let own = indices.first();
-            if known.is_none() {
-                fault(
-                    "when.options",
-                    format!("{name:?} is no option of the command"),
-                );
-            } else if shape(known.and_then(|&index| command.table.options.get(index)))
-                != shape(own.and_then(|&index| when.table.options.get(index)))
-            {
-                fault(
-                    "when.options",
-                    format!("{name:?} takes another number of values"),
-                );
-            }
-        }
+    for problem in faults_of_names(command) {
+        fault("sub", problem);
     }
+    check_conditions(command, outer, &mut fault);
     for option in &command.table.options {
         if option.values.iter().any(Role::takes_the_rest) {
             fault(
@@ -132,6 +163,65 @@ fn check_command(
     }
 }
 
-fn has(option: &Opt, name: &str) -> bool {
-    option.names.iter().any(|known| **known == *name)
+/// Returns what is wrong with the names of the sub-commands.
+fn faults_of_names(command: &Command) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut seen = BTreeSet::new();
+    for sub in &command.subs {
+        if sub.names.is_empty() {
+            problems.push("a sub-command has no name".to_owned());
+        }
+        for name in &sub.names {
+            if !seen.insert(name) {
+                problems.push(format!("two sub-commands are called {name:?}"));
+            }
+        }
+    }
+    problems
+}
+
+/// Checks each `[[when]]` of a command; `outer` are the commands around it.
+fn check_conditions(command: &Command, outer: &[&Command], mut fault: impl FnMut(&str, String)) {
+    let inherited = outer.iter().filter(|command| command.inherit);
+    let known: BTreeSet<&str> = inherited
+        .chain([&command])
+        .flat_map(|command| &command.table.options)
+        .flat_map(|option| &option.names)
+        .map(|name| &**name)
+        .collect();
+    for when in &command.when {
+        if when.has_no_condition() {
+            fault(
+                "when",
+                "say in `given` or `absent` when it holds; what holds always stands outside".into(),
+            );
+        }
+        for name in when.conditions() {
+            if !known.contains(name) {
+                fault("when", format!("{name:?} is no option of the command"));
+            }
+        }
+        for (name, indices) in when.table.names() {
+            let shape =
+                |option: Option<&Opt>| option.map(|option| (option.values.len(), option.optional));
+            let known = command
+                .table
+                .named(name)
+                .and_then(|(_, indices)| indices.first());
+            let own = indices.first();
+            if known.is_none() {
+                fault(
+                    "when.options",
+                    format!("{name:?} is no option of the command"),
+                );
+            } else if shape(known.and_then(|&index| command.table.options.get(index)))
+                != shape(own.and_then(|&index| when.table.options.get(index)))
+            {
+                fault(
+                    "when.options",
+                    format!("{name:?} takes another number of values"),
+                );
+            }
+        }
+    }
 }

@@ -67,6 +67,11 @@ impl When {
             && !self.absent.iter().any(|name| is_given(name))
     }
 
+    /// Returns whether it names no option, and so holds always.
+    pub(super) fn has_no_condition(&self) -> bool {
+        self.given.is_empty() && self.absent.is_empty()
+    }
+
     pub(super) fn conditions(&self) -> impl Iterator<Item = &str> {
         self.given.iter().chain(&self.absent).map(String::as_str)
     }
@@ -91,8 +96,12 @@ impl Sub {
             let place = || format!("sub.{:?}", self.names.join(" "));
             let raw: Raw = serde_json::from_str(self.raw.get())
                 .map_err(|error| ModelError::of_json(place(), &error))?;
-            if !raw.names.is_empty() || !raw.shared.is_empty() || raw.any_option.is_some() {
-                let problem = "`names`, `shared` and `any-option` stand at the top of a model only";
+            if !raw.names.is_empty()
+                || !raw.shared.is_empty()
+                || raw.any_option.is_some()
+                || raw.argument_files
+            {
+                let problem = "`names`, `shared`, `any-option` and `argument-files` stand at the top of a model only";
                 return Err(ModelError::new(place(), problem.to_owned()));
             }
             Command::new(raw, shared, outer.syntax).map_err(|error| error.inside(&place()))
@@ -188,6 +197,13 @@ impl When {
             harmless: raw.harmless,
         })
     }
+}
+
+/// Returns what is wrong with groups of options, whether or not a command uses them.
+pub(super) fn fault_of(groups: &Groups) -> Option<String> {
+    let mut options = Vec::new();
+    let read = read_groups(groups, &mut options);
+    read.and_then(|()| Table::new(options)).err()
 }
 
 fn read_groups(groups: &Groups, options: &mut Vec<Opt>) -> Result<(), String> {

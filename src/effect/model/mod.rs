@@ -33,6 +33,7 @@ pub struct Model {
     manual: Vec<String>,
     environment: Vec<String>,
     any_option: Option<Tier>,
+    argument_files: bool,
     replaces_shipped: bool,
     shared: Shared,
     command: Command,
@@ -69,6 +70,7 @@ impl Model {
             manual: std::mem::take(&mut raw.manual),
             environment: std::mem::take(&mut raw.environment),
             any_option: raw.any_option,
+            argument_files: raw.argument_files,
             replaces_shipped: raw.replaces_shipped,
             command: Command::new(raw, &shared, Syntax::Gnu)?,
             shared,
@@ -98,6 +100,11 @@ impl Model {
     /// Returns whether it stands in for a shipped model instead of tightening it.
     pub fn replaces_shipped(&self) -> bool {
         self.replaces_shipped
+    }
+
+    /// Returns whether any word `@file` stands for the words in that file.
+    pub(crate) fn argument_files(&self) -> bool {
+        self.argument_files
     }
 
     pub(crate) fn any_option(&self) -> Option<Tier> {

@@ -1,5 +1,7 @@
 //! One option of a program, and the table of all of them.
 
+use std::collections::BTreeMap;
+
 use super::role::Role;
 use crate::effect::rule::Rule;
 
@@ -109,6 +111,7 @@ pub(crate) struct Table {
 impl Table {
     pub(super) fn new(options: Vec<Opt>) -> Result<Self, String> {
         let mut table = Self::default();
+        let mut names: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
         for (index, option) in options.iter().enumerate() {
             for name in &option.names {
                 let mut characters = name.chars();
@@ -123,17 +126,11 @@ impl Table {
                     table.prefixes.push((prefix.into(), index));
                     continue;
                 }
-                match table.names.binary_search_by(|(known, _)| known.cmp(name)) {
-                    Ok(at) => {
-                        if let Some((_, known)) = table.names.get_mut(at) {
-                            known.push(index);
-                        }
-                    }
-                    Err(at) => table.names.insert(at, (name.clone(), vec![index])),
-                }
+                names.entry(name.clone()).or_default().push(index);
             }
         }
         table.options = options;
+        table.names = names.into_iter().collect();
         for (name, indices) in &table.names {
             let mut shapes = indices
                 .iter()

@@ -17,6 +17,10 @@ pub(crate) enum Role {
     Asks,
     /// One of a closed set of harmless words.
     OneOf(Vec<Box<str>>),
+    /// A name, such as that of a toolchain; with a slash in it or a dot before it, it is a file with programs.
+    Name,
+    /// Text in which `@host` names another machine.
+    AtHost,
     /// Text that starts with `+`, as the format of `date` does.
     Plus,
     /// Text in which a leading `@`, or one after `=`, reads a file (`curl -d @f`).
@@ -102,6 +106,8 @@ impl Role {
             "WORD" => Self::Word,
             "ASKS" => Self::Asks,
             "SHELL-TEXT" => Self::ShellText,
+            "NAME" => Self::Name,
+            "AT-HOST" => Self::AtHost,
             "PLUS" => Self::Plus,
             "AT-PATH" => Self::AtPath,
             "PATH" => Self::Path,
@@ -159,7 +165,7 @@ impl Role {
             | Self::Chdir
             | Self::Unset
             | Self::Revision => Tier::Read,
-            Self::Names | Self::Host | Self::GitFormat => Tier::Write,
+            Self::Names | Self::Host | Self::AtHost | Self::GitFormat => Tier::Write,
             Self::Causes(rule) => rule.tier(),
             Self::ShellText
             | Self::Asks
@@ -179,6 +185,7 @@ impl Role {
             | Self::ExecThere
             | Self::Split
             | Self::Assign
+            | Self::Name
             | Self::Remote
             | Self::Refspec
             | Self::RemotePath

@@ -12,6 +12,7 @@ use crate::effect::tier::Tier;
 pub(crate) type Groups = BTreeMap<String, Vec<String>>;
 
 /// A whole model, or one sub-command of it. `docs/models.md` explains each key.
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct Raw {
@@ -21,6 +22,7 @@ pub(super) struct Raw {
     pub(super) manual: Vec<String>,
     pub(super) environment: Vec<String>,
     pub(super) any_option: Option<Tier>,
+    pub(super) argument_files: bool,
     pub(super) replaces_shipped: bool,
     pub(super) shared: BTreeMap<String, Groups>,
 

@@ -1,14 +1,15 @@
 //! The models that a user adds: a folder of TOML files.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plainpipe::effect::{Model, ModelError, Models};
 
 use rea_gateway::directories;
+use rustix::fs::OFlags;
 
 use crate::command::Failure;
 
@@ -17,6 +18,9 @@ const FOLDER: &str = "rea/models";
 
 /// The most bytes that the file of a model may have. The largest shipped one has a twentieth of it.
 const MAX_MODEL_BYTES: u64 = 1 << 20;
+
+/// The most faults of one model that are told.
+const MAX_FAULTS: usize = 50;
 
 /// The most files that are read.
 const MAX_FILES: usize = 1024;
@@ -88,23 +92,32 @@ fn add(models: &mut Models, folder: &Path) -> Result<(), BadModels> {
 
 /// Returns the text of a model that nobody else could have written.
 fn read(path: &Path) -> Result<String, BadModels> {
+    let (text, metadata) = text_of(path)?;
+    check_private(path, &metadata)?;
+    Ok(text)
+}
+
+/// Returns the text of a plain file; what is none, such as a pipe, is an error and not waited for.
+pub(super) fn text_of(path: &Path) -> Result<(String, Metadata), BadModels> {
     let failed = |source| BadModels::System {
         path: path.to_owned(),
         source,
     };
-    let file = File::open(path).map_err(failed)?;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits().cast_signed());
+    let file = options.open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(io::Error::other("is not a plain file")));
     }
-    check_private(path, &metadata)?;
     let mut text = String::new();
     let read = file.take(MAX_MODEL_BYTES + 1).read_to_string(&mut text);
     read.map_err(failed)?;
     if text.len() as u64 > MAX_MODEL_BYTES {
         return Err(BadModels::TooLarge(path.to_owned()));
     }
-    Ok(text)
+    Ok((text, metadata))
 }
 
 fn check_private(path: &Path, metadata: &Metadata) -> Result<(), BadModels> {
@@ -115,11 +128,12 @@ fn check_private(path: &Path, metadata: &Metadata) -> Result<(), BadModels> {
         .ok_or_else(|| BadModels::NotPrivate(path.to_owned()))
 }
 
-/// Returns the model in a text, and all its faults.
+/// Returns the model in a text, and its first faults.
 pub(super) fn checked(text: &str) -> (Option<Model>, Vec<ModelError>) {
     match Model::from_toml(text) {
         Ok(model) => {
-            let faults = model.check();
+            let mut faults = model.check();
+            faults.truncate(MAX_FAULTS);
             (Some(model), faults)
         }
         Err(fault) => (None, vec![fault]),

@@ -2,7 +2,6 @@
 
 mod folder;
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -52,9 +51,8 @@ impl Show {
             }
             What::Show { program } => show(&mut out, &*models()?, &program),
             What::Check { file } => {
-                let text = fs::read_to_string(&file).map_err(|error| {
-                    Failure::new("reading the model", format!("{}: {error}", file.display()))
-                })?;
+                let read = folder::text_of(&file);
+                let (text, _) = read.map_err(|error| Failure::new("reading the model", error))?;
                 check(&mut out, &file, &text)
             }
         }
@@ -76,10 +74,17 @@ fn list(out: &mut impl Write, models: &Models) -> io::Result<()> {
                 "{name:width$}  {summary}",
                 name = Visible(name).to_string()
             )?;
-            match models.source(model) {
-                Some(source) => writeln!(out, "  (yours: {})", Visible(source))?,
-                None => writeln!(out)?,
-            }
+            let Some(source) = models.source(model) else {
+                writeln!(out)?;
+                continue;
+            };
+            let replaces = model.replaces_shipped() && Models::file_of(name).is_some();
+            let instead = if replaces {
+                ", instead of the shipped one"
+            } else {
+                ""
+            };
+            writeln!(out, "  (yours{instead}: {})", Visible(source))?;
         }
     }
     Ok(())
@@ -92,7 +97,8 @@ fn show(out: &mut impl Write, models: &Models, program: &str) -> Answer {
     if found.is_empty() {
         let outcome = writeln!(
             out,
-            "no model knows {program}: every line that runs it is destructive"
+            "no model knows {}: every line that runs it is destructive",
+            Visible(program)
         );
         return written(outcome, ExitCode::FAILURE);
     }
@@ -110,26 +116,28 @@ fn show(out: &mut impl Write, models: &Models, program: &str) -> Answer {
 }
 
 fn write_model(out: &mut impl Write, model: &Model, outlines: &[CommandOutline]) -> io::Result<()> {
-    writeln!(out, "{}: {}", model.names().join(", "), model.summary())?;
-    writeln!(out, "from: {}", model.manual().join(", "))?;
+    let list = |words: &[String]| Visible(&words.join(", ")).to_string();
+    let summary = Visible(model.summary());
+    writeln!(out, "{}: {summary}", list(model.names()))?;
+    writeln!(out, "from: {}", list(model.manual()))?;
     if !model.environment().is_empty() {
         writeln!(
             out,
             "variables that change what runs: {}",
-            model.environment().join(", ")
+            list(model.environment())
         )?;
     }
     for outline in outlines {
         let path: Vec<String> = outline.path.iter().map(|names| names.join("|")).collect();
         if !path.is_empty() {
-            writeln!(out, "\n{}", path.join(" "))?;
+            writeln!(out, "\n{}", Visible(&path.join(" ")))?;
         }
         for rule in &outline.always {
             writeln!(out, "  always: {rule} ({})", rule.tier())?;
         }
         for option in &outline.options {
             let effect = option.rule.map_or("read", Rule::as_str);
-            writeln!(out, "  {:<40} {effect}", option.names.join(", "))?;
+            writeln!(out, "  {:<40} {effect}", list(&option.names))?;
         }
     }
     Ok(())
