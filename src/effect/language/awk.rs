@@ -148,7 +148,7 @@ fn expression(cursor: &mut Cursor<'_>) -> Result<(), String> {
     let mut bracket = false;
     while let Some(character) = cursor.next() {
         match character {
-            '/' | '"' if bracket => return Err(format!("{character:?} inside brackets")),
+            '/' if bracket => return Err("a slash inside brackets".into()),
             '/' => return Ok(()),
             '\\' => match cursor.next() {
                 Some('[' | ']') if bracket => {
