@@ -1,11 +1,12 @@
 #!/bin/sh
-# Times whole processes side by side: `rea run` beside bash and dash, and `rea grant check`.
+# Times whole processes: `rea run` beside bash and dash, `rea grant check`, and a batch of everyday lines.
 # Needs hyperfine and a release build: cargo build --release -p rea-gateway
 # Usage: benches/processes.sh [path of rea] [runs]
 set -eu
 rea=${1:-target/release/rea}
 runs=${2:-300}
 rea=$(realpath "$rea")
+corpus=$(realpath corpus/everyday.toml)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_STATE_HOME="$scratch/state" XDG_CACHE_HOME="$scratch/cache"
@@ -41,4 +42,20 @@ python3 - "$scratch/check.json" <<'PYTHON'
 import json, sys
 for r in json.load(open(sys.argv[1]))["results"]:
     print(f"rea grant check 'git status': median {r['median'] * 1e3:.2f} ms, max {r['max'] * 1e3:.2f} ms")
+PYTHON
+
+python3 - "$rea" "$corpus" <<'PYTHON'
+import os, resource, subprocess, sys, tomllib
+lines = tomllib.load(open(sys.argv[2], "rb"))["read"]
+batch = b"".join(line.encode() + b"\0" for line in lines)
+rounds = 500
+with open("batch", "wb") as file:
+    for _ in range(rounds):
+        file.write(batch)
+with open("batch", "rb") as file:
+    subprocess.run([sys.argv[1], "analyze", "--batch", "--syntax-only"], stdin=file, stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+seconds = used.ru_utime + used.ru_stime
+count = rounds * len(lines)
+print(f"batch                    {count} lines in {seconds:.2f} s of one core, {count / seconds:.0f} a second")
 PYTHON
