@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -201,9 +201,8 @@ fn look<R: Recorder + 'static>(
     dispatch: Dispatch,
     recalled: Arc<Mutex<Option<Denial>>>,
 ) -> Look {
-    let decided = Instant::now();
     Arc::new(move || {
-        if decided.elapsed() < FRESH {
+        if dispatch.decided().elapsed() < FRESH {
             return true;
         }
         match layers.look_again(dispatch.name(), dispatch.tier()) {

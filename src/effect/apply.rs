@@ -160,7 +160,16 @@ impl Judge<'_, '_> {
     fn assigns(&mut self, text: &str, word: &Arg<'_>) {
         let name = text.split('=').next().unwrap_or_default();
         self.surroundings.other_path |= name == "PATH" || !is_known(name);
-        let harmless = HARMLESS_VARIABLES.contains(&name) || name.starts_with("LC_");
+        let value = text.get(name.len() + 1..).unwrap_or_default();
+        let harmless = if name == "TZ" {
+            // Any other value names a file, a device perhaps.
+            !value.starts_with([':', '/']) && !value.contains("..")
+        } else if matches!(name, "LANG" | "LANGUAGE") || name.starts_with("LC_") {
+            // A path leads to texts of somebody else's making, which programs take for formats.
+            !value.contains('/')
+        } else {
+            HARMLESS_VARIABLES.contains(&name)
+        };
         if !harmless {
             self.met(Rule::SetsEnvironment, word, "");
         }
@@ -231,7 +240,7 @@ fn only_asks(operation: &str) -> bool {
     }
 }
 
-/// Variables that choose languages, colours, sizes and amounts of output, and nothing else.
+/// Variables that choose colours, sizes and amounts of output, and nothing else, whatever they are set to.
 const HARMLESS_VARIABLES: &[&str] = &[
     "CI",
     "CLICOLOR",
@@ -240,13 +249,10 @@ const HARMLESS_VARIABLES: &[&str] = &[
     "DEBIAN_FRONTEND",
     "FORCE_COLOR",
     "GIT_TERMINAL_PROMPT",
-    "LANG",
-    "LANGUAGE",
     "LINES",
     "NO_COLOR",
     "RUST_BACKTRACE",
     "RUST_LOG",
-    "TZ",
 ];
 
 /// Returns whether `scp` and `rsync` take `text` for a path on another machine.

@@ -180,10 +180,11 @@ impl<'m, 'f> Judge<'m, 'f> {
             return;
         }
         for (index, (command, scan)) in levels.each.iter().enumerate() {
+            let operands = scan.operands.len() + scan.after_dashes.len();
             let holding: Vec<&When> = command
                 .when
                 .iter()
-                .filter(|when| when.holds(|name| levels.is_given(name)))
+                .filter(|when| when.holds(operands, |name| levels.is_given(name)))
                 .collect();
             let named = match index
                 .checked_sub(1)

@@ -233,6 +233,9 @@ pub(crate) fn is_device(path: &str) -> bool {
     if absolute && matches!(first, "inet" | "inet4" | "inet6") {
         return true;
     }
+    if absolute && (is_held_elsewhere(&path) || is_drained(&path)) {
+        return true;
+    }
     let Some(name) = path.strip_prefix("dev/").filter(|_| absolute) else {
         return false;
     };
@@ -241,6 +244,21 @@ pub(crate) fn is_device(path: &str) -> bool {
         name,
         "null" | "zero" | "full" | "random" | "urandom" | "stdin" | "stdout" | "stderr"
     ) && !matches!(first, "fd" | "shm")
+}
+
+/// Returns whether the path is what another process has open, which may be a device.
+fn is_held_elsewhere(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.next() == Some("proc")
+        && !matches!(parts.next(), Some("self" | "thread-self"))
+        && parts.any(|part| part == "fd" || part == "map_files")
+}
+
+/// Returns whether what is read from the path is gone for everybody else.
+fn is_drained(path: &str) -> bool {
+    let (first, name) = (path.split('/').next(), path.rsplit('/').next());
+    path == "proc/kmsg"
+        || (first == Some("sys") && name.is_some_and(|name| name.starts_with("trace_pipe")))
 }
 
 /// Returns the same as [`normal`] for the file that the path could reach.
@@ -421,6 +439,11 @@ mod tests {
             ("/proc/self/cwd/../dev/sda", true),
             ("/proc/thread-self/root/dev/sda", true),
             ("/proc/self/fd/0", false),
+            ("/proc/1234/fd/5", true),
+            ("/proc/1/status", false),
+            ("/proc/kmsg", true),
+            ("/sys/kernel/tracing/trace_pipe", true),
+            ("/sys/class/net", false),
             ("../dev/null", false),
             ("..", false),
         ];

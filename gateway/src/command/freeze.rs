@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
@@ -53,9 +53,9 @@ impl Freeze {
         let reason =
             Reason::new(&self.reason).map_err(|error| Failure::new("reading --reason", error))?;
         let root = project()?;
-        let switch = KillSwitch::of_project(root);
+        let switch = KillSwitch::of_project(Path::new("."));
         // On record before it acts, but nothing keeps it from acting.
-        let recorded = record(root, "freeze", &reason);
+        let recorded = record(&root, "freeze", &reason);
         let frozen = freeze::freeze(&switch, &reason, Timestamp::now())
             .map_err(|error| Failure::new("writing .rea/HALT", error))?;
         let how = match frozen {
@@ -95,7 +95,7 @@ impl Unfreeze {
         let reason =
             Reason::new(&self.reason).map_err(|error| Failure::new("reading --reason", error))?;
         let root = project()?;
-        let switch = KillSwitch::of_project(root);
+        let switch = KillSwitch::of_project(Path::new("."));
         let mut out = io::stdout().lock();
         if switch
             .places()
@@ -104,7 +104,7 @@ impl Unfreeze {
         {
             return written(writeln!(out, "Nothing is frozen."), ExitCode::SUCCESS);
         }
-        record(root, "unfreeze", &reason)
+        record(&root, "unfreeze", &reason)
             .map_err(|error| Failure::new("recording it (still frozen)", error))?;
         let removed = freeze::unfreeze(&switch)
             .map_err(|error| Failure::new("removing .rea/HALT (still frozen)", error))?;
@@ -119,22 +119,24 @@ impl Unfreeze {
     }
 }
 
-/// Returns the folder at hand, if a gateway can be serving it.
-fn project() -> Result<&'static Path, Failure> {
-    let root = Path::new(".");
-    let is_one = root.join(".rea").symlink_metadata().is_ok();
-    // In a linked worktree the switch of the whole repository can stand elsewhere.
-    let switch = KillSwitch::of_project(root);
-    if is_one || switch.places().len() > 1 {
-        return Ok(root);
-    }
-    let here = std::env::current_dir().unwrap_or_default();
-    let what = format!(
-        "{} has no .rea, so no gateway serves it, and nothing was changed; \
-         run this in the folder that `rea serve` is started in",
-        escaped(&here.display().to_string())
-    );
-    Err(Failure::new("looking for the project", what))
+/// Returns the folder whose log has the record: the one at hand, or in a linked worktree the repository's
+/// common root, if a gateway can be serving it.
+fn project() -> Result<PathBuf, Failure> {
+    let root = PathBuf::from(".");
+    let switch = KillSwitch::of_project(&root);
+    let folders = switch.places().iter().filter_map(|place| place.parent());
+    let served = folders
+        .filter(|folder| folder.is_dir())
+        .find_map(Path::parent);
+    served.map(Path::to_owned).ok_or_else(|| {
+        let here = std::env::current_dir().unwrap_or_default();
+        let what = format!(
+            "{} has no .rea, so no gateway serves it, and nothing was changed; \
+             run this in the folder that `rea serve` is started in",
+            escaped(&here.display().to_string())
+        );
+        Failure::new("looking for the project", what)
+    })
 }
 
 fn record(root: &Path, tool: &str, reason: &Reason) -> Result<(), AuditError> {

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 use super::{
@@ -153,6 +154,8 @@ impl<R: Recorder> Chain<R> {
         };
         let clock = &*self.clock;
 
+        // What comes in between may take its time; whoever sends the call looks again then.
+        let decided = Instant::now();
         // Before anything that could go wrong: the switch must work when nothing else does.
         let call = self.kill_switch.pass(call, clock, trace)?;
         // Before the policy, which asks for the tier. It denies nothing, so that what is denied further
@@ -174,7 +177,7 @@ impl<R: Recorder> Chain<R> {
         // Last before the call: a grant for one time is spent on a call that is sent, or not at all.
         let call = grant::pass(call, claim, &self.notify).await?;
 
-        let reply = execute::pass(call, trace.tier(), executor).await?;
+        let reply = execute::pass(call, trace.tier(), decided, executor).await?;
 
         // First on the way back, so that nothing further out has to walk more than this.
         let reply = size_cap::pass(reply);

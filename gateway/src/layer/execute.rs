@@ -1,6 +1,6 @@
 //! Hands a call to its server, or to the client for what a server asks.
 
-use std::future::Future;
+use std::{future::Future, time::Instant};
 
 use super::{
     answer::{Fault, Reply},
@@ -16,19 +16,25 @@ use crate::policy::Tier;
 /// ```compile_fail
 /// # use rea_gateway::layer::{Dispatch, Request};
 /// fn forge(request: Request, tier: rea_gateway::tier::Tier) -> Dispatch {
-///     Dispatch { request, tier } // the fields are private
+///     Dispatch { request, tier, decided: std::time::Instant::now() } // the fields are private
 /// }
 /// ```
 #[derive(Debug)]
 pub struct Dispatch {
     request: Request,
     tier: Tier,
+    decided: Instant,
 }
 
 impl Dispatch {
     /// Returns how much the call can change.
     pub const fn tier(&self) -> Tier {
         self.tier
+    }
+
+    /// Returns when the first layer that could stop the call let it pass.
+    pub const fn decided(&self) -> Instant {
+        self.decided
     }
 
     /// Returns the method.
@@ -88,11 +94,18 @@ impl<R> Executed<R> {
 pub(super) async fn pass<X: Execute>(
     call: Call<Entitled>,
     tier: Tier,
+    decided: Instant,
     executor: X,
 ) -> Result<Executed<X::Reply>, Fault> {
     let (request, stage) = call.arrive();
     let in_flight = stage.into_in_flight();
-    let outcome = executor.execute(Dispatch { request, tier }).await;
+    let outcome = executor
+        .execute(Dispatch {
+            request,
+            tier,
+            decided,
+        })
+        .await;
     in_flight.land(&outcome);
     outcome.map(Executed)
 }

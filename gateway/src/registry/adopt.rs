@@ -41,10 +41,16 @@ struct ClientFile {
 ///
 /// The text is no JSON object, or its `mcpServers` is none, or a key stands twice.
 pub fn adopt(text: &str) -> Result<Adopted, serde_json::Error> {
-    let file: ClientFile = serde_json::from_str(text)?;
+    let object: Map<String, Value> = serde_json::from_str(text)?;
+    let nothing = !object.contains_key("mcpServers");
+    let file: ClientFile = serde_json::from_value(Value::Object(object))?;
     // Clients disagree on which of two equal keys counts.
     json::check(text).map_err(serde_json::Error::custom)?;
     let mut adopted = Adopted::default();
+    if nothing {
+        let note = "it has no mcpServers, so nothing was taken from it";
+        adopted.notes.push(note.to_owned());
+    }
     let mut taken = BTreeSet::new();
     for (name, value) in file.servers {
         let mut reader = Reader {

@@ -7,7 +7,7 @@ use tokio::io::AsyncRead;
 use super::{
     ask,
     calls::{Batch, OpenCall},
-    chain::{Answer, Call, Direction, Execute, Later},
+    chain::Answer,
     envelope::{self, Kind, Malformed, Message, Parsed, Request},
     era::{Asker, STATELESS},
     failure::Failure,
@@ -244,35 +244,13 @@ fn notified(hub: &Arc<Hub>, message: &Message) {
                 link.notify(line);
             }
         }
-        method if method.starts_with(NOTIFICATIONS) => unknown(hub, message),
+        method if method.starts_with(NOTIFICATIONS) => hub.strangers.take(hub, message),
         // A server may well carry out a request that lacks its id. Nobody would have judged it.
         method => {
             let method: String = method.chars().take(SHOWN).collect();
-            hub.count(&hub.counts.client_stray, || {
+            hub.count(&hub.counts.client_unasked, || {
                 format!("client: a notification \"{method}\" was dropped: such names begin with {NOTIFICATIONS}")
             });
         }
-    }
-}
-
-/// Passes a notification that no version of the protocol has to every server, through the chain: nobody
-/// knows what it brings about.
-fn unknown(hub: &Arc<Hub>, message: &Message) {
-    let message = Arc::new(message.clone());
-    for link in &hub.links {
-        let server = Some(Arc::clone(&link.profile.name));
-        let mut call = Call::new(Direction::ToServer, server, Arc::clone(&message));
-        call.offered = Some(call.method.clone());
-        call.name = Some(call.method.clone());
-        let (to, line) = (Arc::clone(link), message.line.clone());
-        let execute: Execute = Box::new(move |_| -> Later<Answer> {
-            Box::pin(async move {
-                to.notify(&line);
-                Answer::Result("{}".to_owned())
-            })
-        });
-        let hub = Arc::clone(hub);
-        // Nobody waits for an answer to a notification; the record has what became of it.
-        tokio::spawn(async move { hub.chain.answer(call, execute).await });
     }
 }

@@ -26,6 +26,7 @@ use super::{
     lock::lock,
     outlet::Outlet,
     session::{Session, notification},
+    stranger::Strangers,
     subscription::Subscriptions,
     tasks::Tasks,
 };
@@ -53,6 +54,8 @@ pub struct Hub {
     pub subscriptions: Subscriptions,
     /// The tasks that servers have told of.
     pub tasks: Tasks,
+    /// What the client tells that nobody knows.
+    pub strangers: Strangers,
     /// What was counted instead of being passed on.
     pub counts: Counts,
     journal: Box<dyn Fn(&str) + Send + Sync>,
@@ -67,10 +70,14 @@ pub struct Counts {
     pub client_malformed: AtomicU64,
     /// Answers of the client that nobody asked for.
     pub client_stray: AtomicU64,
+    /// Notifications of the client that were dropped.
+    pub client_unasked: AtomicU64,
     /// Lines of servers that are no messages.
     pub server_malformed: AtomicU64,
     /// Answers of servers that nobody asked for, or came twice or too late.
     pub server_stray: AtomicU64,
+    /// Notifications of servers that were dropped.
+    pub server_unasked: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -110,6 +117,7 @@ impl Hub {
             parked: Parked::default(),
             subscriptions: Subscriptions::default(),
             tasks: Tasks::default(),
+            strangers: Strangers::default(),
             counts: Counts::default(),
             journal,
             client_state: Mutex::new(ClientState {

@@ -148,7 +148,7 @@ fn notified(hub: &Arc<Hub>, session: &Arc<Session>, message: Message) {
             None => {
                 let name = &session.profile.name;
                 let method: String = method.chars().take(SHOWN).collect();
-                hub.count(&hub.counts.server_stray, || {
+                hub.count(&hub.counts.server_unasked, || {
                     format!("server \"{name}\": a notification \"{method}\" was dropped: such names begin with {NOTIFICATIONS}")
                 });
             }

@@ -43,7 +43,7 @@ impl Launch for Child {
         Box::pin(async move {
             let started = Process::start(&server, &surroundings).await;
             let (process, pipes) = started.map_err(|error| error.to_string())?;
-            widen(&pipes.stdin);
+            // Not its input: what stands in that pipe cannot be called back.
             widen(&pipes.stdout);
             Ok(Launched {
                 input: Box::new(pipes.stdin),

@@ -19,6 +19,7 @@ use super::{
     handshake,
     hub::Hub,
     inbound,
+    limits::SERVER_QUEUE_BYTES,
     lock::lock,
     outlet::outlet,
     session::{Profile, Session},
@@ -178,7 +179,10 @@ impl Link {
     pub fn notify(&self, line: &str) {
         let mut state = lock(&self.state);
         match &state.phase {
-            Phase::Up { session, .. } if !session.is_stateless() => {
+            // One that reads nothing is not told what it could not hear anyway.
+            Phase::Up { session, .. }
+                if !session.is_stateless() && session.outlet.waiting() <= SERVER_QUEUE_BYTES =>
+            {
                 session.outlet.send(line.to_owned());
             }
             Phase::Starting if state.backlog.len() < MAX_BACKLOG => {

@@ -36,5 +36,6 @@ pub mod session;
 mod skip;
 mod spare;
 pub mod stdio;
+pub mod stranger;
 pub mod subscription;
 pub mod tasks;

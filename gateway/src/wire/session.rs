@@ -101,6 +101,7 @@ struct Open {
     token: Option<Key>,
     progressed: Arc<AtomicBool>,
     asked: Option<mpsc::UnboundedSender<Question>>,
+    cancelled: bool,
 }
 
 /// A request of the server that belongs to a call of a client without a session.
@@ -236,11 +237,12 @@ impl Session {
             token: manner.token,
             progressed: Arc::clone(&progressed),
             asked: manner.takes_questions.then_some(ask),
+            cancelled: false,
         };
         pending.requests.insert(id, open);
         drop(pending);
-        let guard = manner.look.map(|look| self.guard(id, look));
-        self.outlet.send(Outgoing::from(line).guarded(guard));
+        let guard = self.guard(id, manner.look);
+        self.outlet.send(Outgoing::from(line).guarded(Some(guard)));
         let start = Instant::now();
         Ok(Sent {
             session: Arc::clone(self),
@@ -259,19 +261,30 @@ impl Session {
         })
     }
 
-    /// Returns what holds the request back if it had to wait and `look` says no.
-    fn guard(self: &Arc<Self>, id: u64, look: Look) -> Guard {
+    /// Returns what holds the request back if nobody waits for it any more, or if `look` says no.
+    fn guard(self: &Arc<Self>, id: u64, look: Option<Look>) -> Guard {
         // The way to the server holds what holds the session.
         let session = Arc::downgrade(self);
         Guard::new(move || {
-            if look() {
+            let Some(session) = session.upgrade() else {
+                return false;
+            };
+            if !session.is_awaited(id) {
+                return false;
+            }
+            if look.is_none_or(|look| look()) {
                 return true;
             }
-            if let Some(session) = session.upgrade() {
-                session.fail(&Id::number(id), Failure::Recalled);
-            }
+            session.fail(&Id::number(id), Failure::Recalled);
             false
         })
+    }
+
+    /// Returns whether somebody waits for the answer of a request, and has not called it off.
+    fn is_awaited(&self, id: u64) -> bool {
+        let pending = lock(&self.pending);
+        let open = pending.requests.get(&id);
+        open.is_some_and(|open| !open.cancelled && !open.answer.is_closed())
     }
 
     /// Asks something for ourselves and returns the answer.
@@ -442,6 +455,9 @@ impl Sent {
     /// Gives the server only a short time more; the request was cancelled.
     pub fn cancelled(&mut self) {
         self.cancelled = true;
+        if let Some(open) = lock(&self.session.pending).requests.get_mut(&self.id) {
+            open.cancelled = true;
+        }
         self.deadline = self.deadline.min(Instant::now() + CANCEL_GRACE);
     }
 

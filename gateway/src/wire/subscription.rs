@@ -186,6 +186,9 @@ impl Subscriptions {
                 server.addresses.keys().cloned().collect()
             })
         };
+        if hub.chain.is_stopped() {
+            return;
+        }
         for own in wanted {
             // It was granted before; a refusal now means that it is gone.
             drop(
@@ -322,6 +325,10 @@ async fn switch(hub: &Arc<Hub>, link: &Arc<Link>, own: &str, offered: &str, on: 
     let Some(session) = link.running().filter(|_| changed) else {
         return;
     };
+    // It is asked for once the server comes up again.
+    if on && hub.chain.is_stopped() {
+        return;
+    }
     if session.is_stateless() {
         hub.subscriptions.listen(hub, link, &session);
     } else {

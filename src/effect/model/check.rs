@@ -193,7 +193,7 @@ fn check_conditions(command: &Command, outer: &[&Command], mut fault: impl FnMut
         if when.has_no_condition() {
             fault(
                 "when",
-                "say in `given` or `absent` when it holds; what holds always stands outside".into(),
+                "say in `given`, `absent` or `fewer-operands` when it holds; what holds always stands outside".into(),
             );
         }
         for name in when.conditions() {

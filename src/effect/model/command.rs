@@ -52,6 +52,7 @@ pub(crate) enum Bare {
 pub(crate) struct When {
     given: Vec<String>,
     absent: Vec<String>,
+    fewer_operands: Option<usize>,
     pub(crate) operands: Option<Pattern>,
     pub(crate) looks_up: Option<Lookup>,
     pub(crate) always: Vec<Cause>,
@@ -61,15 +62,16 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// Returns whether it holds, given a test for an option name.
-    pub(crate) fn holds(&self, is_given: impl Fn(&str) -> bool) -> bool {
-        (self.given.is_empty() || self.given.iter().any(|name| is_given(name)))
+    /// Returns whether it holds for so many operands, given a test for an option name.
+    pub(crate) fn holds(&self, operands: usize, is_given: impl Fn(&str) -> bool) -> bool {
+        self.fewer_operands.is_none_or(|fewer| operands < fewer)
+            && (self.given.is_empty() || self.given.iter().any(|name| is_given(name)))
             && !self.absent.iter().any(|name| is_given(name))
     }
 
     /// Returns whether it names no option, and so holds always.
     pub(super) fn has_no_condition(&self) -> bool {
-        self.given.is_empty() && self.absent.is_empty()
+        self.given.is_empty() && self.absent.is_empty() && self.fewer_operands.is_none()
     }
 
     pub(super) fn conditions(&self) -> impl Iterator<Item = &str> {
@@ -190,6 +192,7 @@ impl When {
         Ok(Self {
             given: names(&raw.given),
             absent: names(&raw.absent),
+            fewer_operands: raw.fewer_operands,
             operands: raw.operands.as_deref().map(Pattern::parse).transpose()?,
             looks_up: raw.looks_up,
             always: causes(&raw.always)?,

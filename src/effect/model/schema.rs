@@ -52,6 +52,7 @@ pub(super) struct Raw {
 pub(super) struct RawWhen {
     pub(super) given: String,
     pub(super) absent: String,
+    pub(super) fewer_operands: Option<usize>,
     pub(super) operands: Option<String>,
     pub(super) looks_up: Option<Lookup>,
     pub(super) always: Vec<String>,
