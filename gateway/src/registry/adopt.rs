@@ -43,7 +43,7 @@ struct ClientFile {
 pub fn adopt(text: &str) -> Result<Adopted, serde_json::Error> {
     let object: Map<String, Value> = serde_json::from_str(text)?;
     let nothing = !object.contains_key("mcpServers");
-    let file: ClientFile = serde_json::from_value(Value::Object(object))?;
+    let file: ClientFile = serde_json::from_str(text)?;
     // Clients disagree on which of two equal keys counts.
     json::check(text).map_err(serde_json::Error::custom)?;
     let mut adopted = Adopted::default();
