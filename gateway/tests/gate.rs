@@ -384,3 +384,31 @@ fn a_halt_stops_a_call_that_waits_for_its_server() {
     let ended = |line: &&str| line.contains("write_note") && line.contains("\"denied\"");
     assert_eq!(log().lines().filter(ended).count(), 1, "{}", log());
 }
+
+#[test]
+fn a_halt_stops_a_call_that_waits_for_the_log() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut peer = start(root, "L3", "");
+    assert_eq!(call(&mut peer, 1, "s__write_note"), "passed");
+    let lock = fs::File::options()
+        .append(true)
+        .open(root.join(".rea/audit.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let params = json!({"name": "s__write_note", "arguments": {"text": "x"}});
+    let request = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    peer.send(&request.to_string());
+    // It needs a moment to get to the log; where it does not, the halt stops it earlier.
+    thread::sleep(Duration::from_millis(200));
+    fs::write(root.join(".rea/HALT"), "").unwrap();
+    lock.unlock().unwrap();
+    let answer: Value = serde_json::from_str(&peer.wait(r#""id":2,"#)).unwrap();
+    let code = &answer["result"]["_meta"]["rea/denial"]["code"];
+    assert_eq!(code, "halted", "{answer}");
+    fs::remove_file(root.join(".rea/HALT")).unwrap();
+    assert_eq!(call(&mut peer, 3, "s__get_note"), "passed");
+    assert_eq!(reached(root, "get_note", 1), 1);
+    assert_eq!(reached(root, "write_note", 1), 1);
+    peer.finish();
+}
