@@ -375,3 +375,38 @@ fn a_resource_that_is_not_there_is_said_so_in_the_words_of_the_client() {
     assert_eq!(error["data"]["uri"], "x://a");
     peer.finish();
 }
+
+#[test]
+fn notifications_that_a_server_cannot_take_do_not_count_against_it() {
+    let root = tempfile::tempdir().unwrap();
+    let mut peer = start(
+        root.path(),
+        r#"
+        stateless = true
+        [[on]]
+        method = "tools/call"
+        say = ['{"jsonrpc":"2.0","id":$id,"result":{"resultType":"complete","content":[]}}']
+        "#,
+    );
+    peer.open("2025-11-25", "{}");
+    let call = |peer: &mut Peer, id: u64| {
+        peer.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"s__echo","arguments":{{}}}}}}"#
+        ));
+        answer(peer, id)
+    };
+    assert_eq!(call(&mut peer, 1)["result"]["content"], json!([]));
+    // More than open the circuit breaker.
+    for _ in 0..12 {
+        peer.send(r#"{"jsonrpc":"2.0","method":"notifications/vendor"}"#);
+    }
+    let log = || std::fs::read_to_string(root.path().join(".rea/audit.jsonl")).unwrap();
+    let judged = || log().matches("\"phase\":\"finished\"").count() >= 13;
+    let patience = std::time::Instant::now() + peer::PATIENCE;
+    while !judged() && std::time::Instant::now() < patience {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(judged(), "{}", log());
+    assert_eq!(call(&mut peer, 2)["result"]["content"], json!([]));
+    peer.finish();
+}

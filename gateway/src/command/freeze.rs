@@ -52,8 +52,8 @@ impl Freeze {
     pub(crate) fn run(self) -> Answer {
         let reason =
             Reason::new(&self.reason).map_err(|error| Failure::new("reading --reason", error))?;
-        let root = project()?;
         let switch = KillSwitch::of_project(Path::new("."));
+        let root = project(&switch)?;
         // On record before it acts, but nothing keeps it from acting.
         let recorded = record(&root, "freeze", &reason);
         let frozen = freeze::freeze(&switch, &reason, Timestamp::now())
@@ -94,8 +94,8 @@ impl Unfreeze {
     pub(crate) fn run(self) -> Answer {
         let reason =
             Reason::new(&self.reason).map_err(|error| Failure::new("reading --reason", error))?;
-        let root = project()?;
         let switch = KillSwitch::of_project(Path::new("."));
+        let root = project(&switch)?;
         let mut out = io::stdout().lock();
         if switch
             .places()
@@ -121,9 +121,7 @@ impl Unfreeze {
 
 /// Returns the folder whose log has the record: the one at hand, or in a linked worktree the repository's
 /// common root, if a gateway can be serving it.
-fn project() -> Result<PathBuf, Failure> {
-    let root = PathBuf::from(".");
-    let switch = KillSwitch::of_project(&root);
+fn project(switch: &KillSwitch) -> Result<PathBuf, Failure> {
     let folders = switch.places().iter().filter_map(|place| place.parent());
     let served = folders
         .filter(|folder| folder.is_dir())

@@ -111,6 +111,20 @@ impl Call {
         }
     }
 
+    /// Returns the call in this line to `server` for what the client calls `offered` and the server `name`.
+    pub(super) fn to_server(
+        server: &Arc<str>,
+        line: &Arc<Message>,
+        offered: &str,
+        name: &str,
+    ) -> Self {
+        let server = Some(Arc::clone(server));
+        let mut call = Self::new(Direction::ToServer, server, Arc::clone(line));
+        call.offered = Some(offered.to_owned());
+        call.name = Some(name.to_owned());
+        call
+    }
+
     /// Returns the parameters, one JSON object. Their `name` or `uri` is still the one that the
     /// client used.
     pub fn params(&self) -> &str {

@@ -19,7 +19,7 @@ use super::{
         NOTIFICATIONS, SHOWN,
     },
     line::{Line, LineReader},
-    request,
+    request, welcome,
 };
 
 /// Reads what the client says until it says no more.
@@ -186,7 +186,7 @@ fn asked(hub: &Arc<Hub>, message: Message, request: Request, batch: Option<&Arc<
         let asker = hub.introduce(&message.line, params);
         let hub = Arc::clone(hub);
         tokio::spawn(async move {
-            let answer = request::initialize(Arc::clone(&hub), asker).await;
+            let answer = welcome::initialize(Arc::clone(&hub), asker).await;
             hub.calls.close(&call, answer, &hub.client);
         });
         return;

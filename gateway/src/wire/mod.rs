@@ -38,4 +38,6 @@ mod spare;
 pub mod stdio;
 pub mod stranger;
 pub mod subscription;
+mod target;
 pub mod tasks;
+pub mod welcome;

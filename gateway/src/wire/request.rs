@@ -4,109 +4,20 @@ use std::sync::Arc;
 
 use super::{
     calls::OpenCall,
-    catalogue::{Entry, List, cacheable, split_address},
+    catalogue::List,
     chain::{Answer, Call, Direction, Execute, Later},
     envelope::{self, Message, Request},
-    era::{Asker, Era, SERVER_KEY, STATELESS, implementation},
+    era::Era,
     failure::Failure,
     forward::{Rename, forward},
     hub::Hub,
     id::Id,
     json::{self, quoted},
     link::Link,
-    name,
-    session::{self, Session},
-    subscription, tasks,
+    session, subscription,
+    target::{Target, find_address, find_name},
+    welcome::discover,
 };
-
-/// Answers `initialize` once the servers are there, or have had their time to be.
-pub async fn initialize(hub: Arc<Hub>, asker: Arc<Asker>) -> Answer {
-    hub.greeted().await;
-    let hub = &hub;
-    Answer::Result(format!(
-        "{{\"protocolVersion\":{},\"capabilities\":{},\"serverInfo\":{},\"instructions\":{}}}",
-        quoted(&asker.version),
-        capabilities(hub, &asker),
-        implementation(),
-        quoted(&instructions(hub)),
-    ))
-}
-
-async fn discover(hub: &Hub, asker: &Asker) -> Answer {
-    hub.greeted().await;
-    Answer::Result(format!(
-        "{{\"supportedVersions\":[{}],\"capabilities\":{},\"instructions\":{},{},\"_meta\":{{{}:{}}}}}",
-        quoted(STATELESS),
-        capabilities(hub, asker),
-        quoted(&instructions(hub)),
-        cacheable(),
-        quoted(SERVER_KEY),
-        implementation(),
-    ))
-}
-
-/// What we can do. Some servers may not have started yet, so it is everything; lists of what none of
-/// them has are empty. Only tasks are left to the servers that have said that they have them: without
-/// the capability no client asks for one.
-fn capabilities(hub: &Hub, asker: &Asker) -> String {
-    let mut all = String::from(
-        r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{}"#,
-    );
-    let running = hub.running();
-    let sessions: Vec<&Session> = running.iter().map(|(_, session)| &**session).collect();
-    match asker.era {
-        Era::Session => {
-            all.push_str(r#","logging":{}"#);
-            let tasks = tasks::capability(&sessions);
-            if let Some(tasks) = tasks.filter(|_| *asker.version >= *tasks::FIRST_VERSION) {
-                all.extend([",", &tasks]);
-            }
-        }
-        Era::Stateless => {
-            let has = |session: &&Session| {
-                session.is_stateless() && session.can(&["extensions", tasks::EXTENSION])
-            };
-            if sessions.iter().any(has) {
-                let extension = quoted(tasks::EXTENSION);
-                all.extend([",\"extensions\":{", &extension, ":{}}"]);
-            }
-        }
-    }
-    all.push('}');
-    all
-}
-
-fn instructions(hub: &Hub) -> String {
-    let names: Vec<&str> = hub.links.iter().map(|link| &*link.profile.name).collect();
-    let mut text = format!(
-        "This gateway offers the tools and prompts of these servers under names such as \
-         SERVER{}NAME: {}.",
-        name::SEPARATOR,
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        },
-    );
-    let starting: Vec<&str> = (hub.links.iter())
-        .filter(|link| link.is_starting())
-        .map(|link| &*link.profile.name)
-        .collect();
-    if !starting.is_empty() {
-        text.extend([
-            " Still starting, so that what they say about themselves is missing here: ",
-            &starting.join(", "),
-            ".",
-        ]);
-    }
-    for (link, session) in hub.running() {
-        let greeting = session.greeting();
-        if let Some(said) = greeting.and_then(|greeting| greeting.instructions.as_deref()) {
-            text.extend(["\n\n## ", &*link.profile.name, "\n\n", said]);
-        }
-    }
-    text
-}
 
 /// A request of the client, and what it takes to answer it.
 #[derive(Clone, Copy)]
@@ -122,6 +33,13 @@ impl Asked<'_> {
     fn text(self, path: &[&str]) -> Option<String> {
         let line = &self.message.line;
         json::string(line, &json::at(line, self.request.params.as_ref()?, path)?)
+    }
+
+    /// Returns the parameters, one JSON object.
+    fn params(&self) -> &str {
+        let span = self.request.params.clone();
+        let params = span.and_then(|span| self.message.line.get(span));
+        params.unwrap_or("{}")
     }
 
     /// Sends a call through the chain and, if the chain lets it, on to its server.
@@ -253,57 +171,6 @@ async fn named(asked: Asked<'_>, list: List) -> Answer {
     asked.through(offered, target, rename, what).await
 }
 
-/// A server and what is asked of it.
-struct Target {
-    link: Arc<Link>,
-    name: String,
-    entry: Option<Arc<Entry>>,
-}
-
-/// Finds the server behind an offered name: by what was offered, by the name alone while the server
-/// has not said what it offers, and at last by asking all of them.
-async fn find_name(
-    hub: &Arc<Hub>,
-    asker: &Arc<Asker>,
-    list: List,
-    offered: &str,
-) -> Option<Target> {
-    if name::is_reserved(offered) {
-        return None;
-    }
-    let known = || {
-        let (index, entry) = hub.catalogue.find(list, offered)?;
-        let (link, name) = (hub.links.get(index)?, entry.name.clone());
-        let (link, entry) = (Arc::clone(link), Some(entry));
-        Some(Target { link, name, entry })
-    };
-    if let Some(target) = known() {
-        return Some(target);
-    }
-    let stopped = hub.chain.is_stopped();
-    let Some((link, name)) = plain_name(hub, offered) else {
-        if stopped {
-            return None;
-        }
-        hub.catalogue.refresh_all(hub, list, asker).await;
-        return known();
-    };
-    if !stopped {
-        // Once it is running, its tools are known; a failure is told when the call is sent.
-        drop(link.session(hub).await);
-    }
-    let entry = None;
-    known().or(Some(Target { link, name, entry }))
-}
-
-/// Splits a name that was not shortened into its server and the server's own name.
-fn plain_name(hub: &Hub, offered: &str) -> Option<(Arc<Link>, String)> {
-    let (server, name) = name::split(offered)?;
-    let mut links = hub.links.iter();
-    let link = links.find(|link| &*link.profile.name == server)?;
-    (name::offered(server, name) == offered).then(|| (Arc::clone(link), name.to_owned()))
-}
-
 /// A request for something that has an address: a resource.
 async fn addressed(asked: Asked<'_>) -> Answer {
     let Asked { hub, open, .. } = asked;
@@ -335,85 +202,6 @@ async fn addressed(asked: Asked<'_>) -> Answer {
     }
 }
 
-/// Finds the servers that may have a resource: the one that lists it, or the one with a template
-/// that fits; failing both, every server with resources, in the order of the registry.
-async fn find_address(hub: &Arc<Hub>, asker: &Arc<Asker>, address: &str) -> Vec<Target> {
-    let to = |link: &Arc<Link>, name: String, entry| Target {
-        link: Arc::clone(link),
-        name,
-        entry,
-    };
-    let listed = || {
-        let (index, entry) = hub.catalogue.find(List::Resources, address)?;
-        let link = hub.links.get(index)?;
-        Some(to(link, entry.name.clone(), Some(entry)))
-    };
-    if let Some(target) = listed() {
-        return vec![target];
-    }
-    if let Some((server, own)) = split_address(address)
-        && let Some(link) = hub.links.iter().find(|link| &*link.profile.name == server)
-    {
-        return vec![to(link, own.to_owned(), None)];
-    }
-    let [link] = hub.links.as_slice() else {
-        if hub.chain.is_stopped() {
-            return Vec::new();
-        }
-        for list in [List::Resources, List::Templates] {
-            hub.catalogue.refresh_all(hub, list, asker).await;
-        }
-        if let Some(target) = listed() {
-            return vec![target];
-        }
-        return fitting(hub, address)
-            .into_iter()
-            .map(|link| to(&link, address.to_owned(), None))
-            .collect();
-    };
-    vec![to(link, address.to_owned(), None)]
-}
-
-fn fitting(hub: &Hub, address: &str) -> Vec<Arc<Link>> {
-    let by_template = |link: &&Arc<Link>| {
-        let templates = hub.catalogue.entries(List::Templates, link.index);
-        templates.iter().any(|entry| fits(&entry.name, address))
-    };
-    let has_resources = |(_, session): &(Arc<Link>, Arc<Session>)| session.can(&["resources"]);
-    let fitting: Vec<_> = hub.links.iter().filter(by_template).cloned().collect();
-    if !fitting.is_empty() {
-        return fitting;
-    }
-    let running = hub.running();
-    running
-        .into_iter()
-        .filter(has_resources)
-        .map(|(link, _)| link)
-        .collect()
-}
-
-/// Whether an address may come from a template: its fixed parts stand in it in their order.
-fn fits(template: &str, address: &str) -> bool {
-    let mut rest = address;
-    let mut fixed = template.split(['{', '}']).step_by(2);
-    let Some(first) = fixed.next() else {
-        return false;
-    };
-    let Some(after) = rest.strip_prefix(first) else {
-        return false;
-    };
-    rest = after;
-    let mut last = first;
-    for part in fixed {
-        let Some(at) = rest.find(part) else {
-            return false;
-        };
-        rest = rest.get(at + part.len()..).unwrap_or_default();
-        last = part;
-    }
-    last.is_empty() || rest.is_empty() || address.ends_with(last)
-}
-
 /// A subscription of a client with a session.
 async fn subscribe(asked: Asked<'_>) -> Answer {
     let Asked {
@@ -441,10 +229,7 @@ async fn subscribe(asked: Asked<'_>) -> Answer {
         Err(failure) => return failure.into(),
     };
     if session.is_stateless() {
-        let server = Some(Arc::clone(&link.profile.name));
-        let mut call = Call::new(Direction::ToServer, server, Arc::clone(message));
-        call.offered = Some(address.clone());
-        call.name = Some(own.clone());
+        let call = Call::to_server(&link.profile.name, message, &address, &own);
         let inner = Arc::clone(hub);
         let execute: Execute = Box::new(move |_| -> Later<Answer> {
             Box::pin(async move {
@@ -517,10 +302,7 @@ async fn may_subscribe(hub: &Arc<Hub>, to: &Arc<Link>, own: &str, address: &str)
     let Ok(message) = envelope::message(line) else {
         return false;
     };
-    let server = Some(Arc::clone(&to.profile.name));
-    let mut call = Call::new(Direction::ToServer, server, Arc::new(message));
-    call.offered = Some(address.to_owned());
-    call.name = Some(own.to_owned());
+    let call = Call::to_server(&to.profile.name, &Arc::new(message), address, own);
     let execute: Execute =
         Box::new(|_| -> Later<Answer> { Box::pin(async { Answer::Result("{}".to_owned()) }) });
     let answer = hub.chain.answer(call, execute).await;
@@ -576,21 +358,12 @@ async fn complete(asked: Asked<'_>) -> Answer {
 }
 
 async fn set_level(asked: Asked<'_>) -> Answer {
-    let Asked {
-        hub,
-        open,
-        message,
-        request,
-    } = asked;
+    let Asked { hub, open, .. } = asked;
     let Some(level) = asked.text(&["level"]) else {
         return Failure::BadParams("level").into();
     };
     hub.set_log_level(level.clone());
-    let params = request
-        .params
-        .clone()
-        .and_then(|span| message.line.get(span));
-    let params = params.unwrap_or("{}").to_owned();
+    let params = asked.params().to_owned();
     let asks: Vec<_> = (hub.running().into_iter())
         .filter(|(_, session)| session.can(&["logging"]) && !session.is_stateless())
         .map(|(_, session)| {

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::{Receiver, Sender, channel, error::TrySendError};
 
 use super::{
-    chain::{Answer, Call, Direction, Execute, Later},
-    envelope::Message,
+    chain::{Answer, Call, Execute, Later},
+    envelope::{Kind, Message},
     failure::Failure,
     hub::Hub,
     limits::SERVER_QUEUE_BYTES,
@@ -55,10 +55,10 @@ async fn work(hub: std::sync::Weak<Hub>, mut waiting: Receiver<Arc<Message>>) {
 }
 
 async fn judge(hub: &Arc<Hub>, link: &Arc<Link>, message: &Arc<Message>) {
-    let server = Some(Arc::clone(&link.profile.name));
-    let mut call = Call::new(Direction::ToServer, server, Arc::clone(message));
-    call.offered = Some(call.method.clone());
-    call.name = Some(call.method.clone());
+    let Kind::Notification { method, .. } = &message.kind else {
+        return;
+    };
+    let call = Call::to_server(&link.profile.name, message, method, method);
     let to = Arc::clone(link);
     let execute: Execute =
         Box::new(move |call: Call| -> Later<Answer> { Box::pin(async move { send(&to, &call) }) });
@@ -67,12 +67,12 @@ async fn judge(hub: &Arc<Hub>, link: &Arc<Link>, message: &Arc<Message>) {
 }
 
 fn send(link: &Link, call: &Call) -> Answer {
-    let server = link.profile.name.to_string();
     let Some(session) = link.running().filter(|session| !session.is_stateless()) else {
-        let reason = "it takes no notifications now".to_owned();
-        return Failure::NotRunning { server, reason }.into();
+        // That it takes none is no fault of the server's, for the circuit breaker least of all.
+        return Failure::NoMethod(call.method.clone()).into();
     };
     if session.outlet.waiting() > SERVER_QUEUE_BYTES {
+        let server = link.profile.name.to_string();
         return Failure::NotReading { server }.into();
     }
     let text = match call.to_message() {
